@@ -163,7 +163,7 @@ FAULTS = {
     "a named formula never ends": (comments.InForce, "below", kept, "a named formula ends with its section"),
     "nothing is forgotten": (comments.InForce, "forgetting", kept, "or is forgotten"),
     "named formulas keep their order": (comments, "_in_order", dict, "named formulas in the order of their uses"),
-    "words do not measure": (document_claims, "measured", says(None), "units behind the formula"),
+    "words do not measure": (document_claims, "with_unit_behind", says(None), "units behind the formula"),
     "code is text": (scopes, "_of_code", lambda text, context: (scopes.read_claim(text, context.scope),), "code"),
 }  # fmt: skip
 

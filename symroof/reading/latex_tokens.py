@@ -56,6 +56,7 @@ POWER = rf"\s*(?:\\times|\\cdot|×|·)\s*10\s*(?:\^\s*\{{\s*[+-]?\d+\s*\}}|\^\s*
 TOKEN = re.compile(
     rf"""
     (?P<space>   \s+ | ~ | & | \\m?(?:kern|skip)\s*-?[\d.]+\s*(?:mu|em|ex|pt) | _\s*\{{\s*\}} | (?:\\\\|\\cr\b)\s*\{{\s*\}} | \\cr\b(?=\s*[-+<>=]) | %[^\n]*\n?
+               | [,;.](?=\s*(?:\\\\|\\newline\b|\\end\{{))
                | \\q?quad\s*\(\d+[a-z]?\)(?=\s*(?:\\\\|\\end|$))
                | \\(?:begin|end)\{{(?:{ENVIRONMENTS})\*?\}}(?:\{{\d+\}}|\{{[lcr|@\s]*\}}|\[[tbc]\])?
                | \\(?:{TEXTS})(?=\s*\{{[\d.,\s]*\d\s*\}}) | \\(?:{IGNORED})\*?\s*\{{[^{{}}]*\}} )
@@ -168,8 +169,8 @@ class _Scanner(Phrases):
             digits = digits.replace(",", "")
         if power is None:
             return self.add("number", digits, start, end)
-        scientific = "." in digits or any("e" in token.text for token in self.found if token.kind == "number")
-        if before in ("^", "\\frac") or (before == "/" and not scientific):
+        measured = any(token.kind == "unit" or (token.kind == "number" and "e" in token.text) for token in self.found)
+        if before in ("^", "\\frac") or (before == "/" and not measured and "." not in digits):
             return self.add("number", digits, start, start + power.start())
         if "e" in digits.lower():
             raise self.error("the number has two exponents", start, end)

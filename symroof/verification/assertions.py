@@ -234,7 +234,7 @@ def _bound(passage: Passage) -> Iterator[Reading]:
         return
     plain = _at_its_sizes(Reading(stated, context), passage)
     yield plain
-    if plain.claim is stated:
+    if not plain.claim.at:
         yield from in_regimes(plain, around)
     exact = words.alone and (plain.claim is not stated or words.edge is not None)
     if around.answer is None and not exact:
@@ -271,16 +271,19 @@ def _runs(chain: Chain, skips: Sequence[Skip | None]) -> Iterator[Chain]:
 
 
 def _at_its_sizes(reading: Reading, passage: Passage) -> Reading:
-    """Conditions of a problem, at the sizes of their sentence that no regime speaks of, and that they do not bound."""
+    """Conditions of a problem, where sizes are the same in their sentence, and at its sizes that no regime speaks of, and that
+    they do not bound."""
     claim, context = reading.claim, reading.context
     if not claim.connectives or claim.at or context.setting is None:
         return reading
     sides = [side for chain in claim.chains if isinstance(chain, Chain) for side in chain.sides]
-    regimes = (*context.relations, *claim.regime, *(r for relations, _ in passage.around.regimes for r in relations))
+    regimes = (*claim.regime, *(r for relations, _ in passage.around.regimes for r in relations))
     taken = {name for r in regimes for name in names(r)} | {side.name for side in sides if isinstance(side, Name)}
     open_ = free_names(claim, context) & context.least_one - taken
     sizes = {name: size for name, size in passage.around.sizes.items() if size is not None and name in open_}
-    return replace(reading, claim=replace(claim, at=tuple(sizes.items()))) if sizes else reading
+    equal = tuple(r for r in passage.around.related if {*names(r)} <= context.least_one - sizes.keys())
+    put = replace(claim, at=tuple(sizes.items()), regime=(*claim.regime, *equal))
+    return replace(reading, claim=put) if sizes or equal else reading
 
 
 def _with_sizes(plain: Reading, passage: Passage) -> Iterator[Reading]:
