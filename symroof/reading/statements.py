@@ -256,9 +256,7 @@ class StatementReader(CallReader):
     def _exchanged(self, name: Token, first: Token, tensor: Tensor, stated: Tensor) -> Statement:
         """The same tensor, split otherwise."""
         if stated.dtype != tensor.dtype:
-            expected = (
-                f"{tensor.dtype.name}, or a statement of its own: {name.text} = convert({first.text}) -> {stated}"
-            )
+            expected = f"{tensor.dtype.name}, or before it {name.text} = convert({first.text}) -> {stated}"
             raise self.error(f"{first.text} is {tensor}, and an exchange keeps the type", expected, token=name)
         pairs = ((dim, other) for dim in tensor.dims for other in stated.dims if dim.label == other.label)
         if all(set(dim.axes) == set(other.axes) for dim, other in pairs):
