@@ -76,12 +76,12 @@ class MaskReader(StatementReader):
         choices = {name: formula for name, formula in program.where.items() if formula != where[name]}
         return replace(program, where=where, facts=tuple(facts), choices=choices)
 
-    def _deciding(self, call: Call, known: Premises) -> tuple[Compare, ...] | None:
+    def _deciding(self, call: Call, premises: Premises) -> tuple[Compare, ...] | None:
         """What has to be known of sizes, as what is told beside the program decides it."""
         with suppress(UndecidedError):
-            chosen = decided(call, known)
+            chosen = decided(call, premises)
             return made_by(call, chosen)
-        return at_points(call, known.definitions, self.told.points)
+        return at_points(call, premises.definitions, self.told.points)
 
     def _require_sizes(self, program: Program) -> None:
         shaped = {dim.label for tensor in program.arrays.values() for dim in tensor.dims}
