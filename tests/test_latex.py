@@ -84,7 +84,7 @@ READ = [
     (r"\frac np\beta = \sqrt pq", "(n/p)β = sqrt(p) q"),
     (r"\bar s = \hat{x}_1 + \dot y", "s_bar = x_hat_1 + y_dot"),
     (r"\frac{\#ops}{\#\text{bytes moved}} = 1", '"#ops"/"#bytes moved" = 1'),
-    (r"36 / 9 \cdot 10^2 = 36 \text{ B} / 9 \times 10^{-2}", "(36/9)*10^2 = 36 B/9e-2"),
+    (r"36 / 9 \cdot 10^2 = 36 \text{ B} / 9 \times 10^{-2}", "(36/9)*10^2 = 36B/9e-2"),
     (r"989\text{e}12 = 5.12\,\mathrm{\mu s}", "989e12 = 5.12 us"),
 ]
 

@@ -232,9 +232,9 @@ def _sourced(
     return replace(figures[0], alternatives=tuple(figures[1:]))
 
 
-def _source(name: str, said: str, sources: Mapping[str, Any], where: str) -> str:
+def _source(name: str, citation: str, sources: Mapping[str, Any], where: str) -> str:
     """The source that a key stands for, with the remark behind it."""
-    key, _, remark = said.partition(":")
+    key, _, remark = citation.partition(":")
     require_one_of(key, sources, f"{where}: unknown source {key!r} of {name}")
     entry = sources[key]
     title = f"{entry.get('title', key)} ({entry.get('url', 'no address')}, {entry.get('date', 'no date')})"

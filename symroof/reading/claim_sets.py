@@ -85,8 +85,8 @@ def read_exercise(options: Mapping[str, Any], spoken: frozenset[str] = frozenset
         shared = {name: getattr(problem, name) for name in ("hardware", "assume", "symbols", "let")}
         return Exercise(problem, **shared, **stated, count=text(options, "count"))
     # what is derived of the same table
-    asked = () if options.get("solve") or options.get("minimize") else ("solve_for", "at")
-    for key in ("mesh", "link", *asked):
+    keys = () if options.get("solve") or options.get("minimize") else ("solve_for", "at")
+    for key in ("mesh", "link", *keys):
         if options.get(key):
             raise ReadingError(f"{key} speaks of an operation, and the problem has none", expected='operation = "…"')
     return Exercise(None, **model_of(options, hardware_of(options), None, spoken), **stated)

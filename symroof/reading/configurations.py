@@ -148,14 +148,14 @@ def _number(table: Mapping[str, Any], keys: list[str]) -> int | None:
     return None
 
 
-def _unmodelled(table: Mapping[str, Any], kind: str, said: Mapping[str, int | None]) -> Iterator[str]:
+def _unmodelled(table: Mapping[str, Any], kind: str, sizes: Mapping[str, int | None]) -> Iterator[str]:
     """What a decoder of the library has not: by the type of the model, and by keys that have other values than the usual ones."""
     if kind not in _tables()["types"]:
         yield f"model_type = {_spelled(kind)}"
     for name, value in _tables()["types"].get(kind, {}).items():
         yield f"{name} = {value}"
-    if said["E"] is not None:
-        yield f"experts = {said['E']}"
+    if sizes["E"] is not None:
+        yield f"experts = {sizes['E']}"
     for key, usual in _tables()["usual"].items():
         value = table.get(key)
         if (

@@ -167,12 +167,12 @@ def _comments(text: str, visible: str, syntax: Syntax, name: str, faults: list[R
             yield Marker("", rest.lstrip(" :\t"), line, whole, behind_it, prefix)
 
 
-def _paired(found: list[Marker], text: str, syntax: Syntax, name: str, faults: list[ReadingError]) -> Iterator[Marker]:
+def _paired(marks: list[Marker], text: str, syntax: Syntax, name: str, faults: list[ReadingError]) -> Iterator[Marker]:
     """Openings with their ends. An opening before an end means that the one before it has none yet."""
-    for i, marker in enumerate(found):
-        following = found[i + 1] if i + 1 < len(found) else None
+    for i, marker in enumerate(marks):
+        following = marks[i + 1] if i + 1 < len(marks) else None
         if marker.verb in ("end", "/"):
-            opened = found[i - 1].verb if i else ""
+            opened = marks[i - 1].verb if i else ""
             if opened in ("", "end", "/") or (marker.verb == "/") != (opened == "="):
                 faults.append(ReadingError(f"{name}:{marker.line}: an end without a beginning"))
             continue

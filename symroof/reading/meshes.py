@@ -168,9 +168,9 @@ def _require_distinct(operation: Program, mesh: Mesh) -> None:
     links = {link: axis for axis in mesh.values() for link in axis.links}
     for name in (*mesh, *operation.dimensions):
         if name in links:
-            what, whole = ("level", "a level of the tree") if links[name].tree else ("link", "the link")
+            kind, whole = ("level", "a level of the tree") if links[name].tree else ("link", "the link")
             shown = f"mesh: {name} is {whole} of {links[name].name}, and {'an axis' if name in mesh else 'a size'}"
-            raise ReadingError(shown, expected=f"another name for the {what}")
+            raise ReadingError(shown, expected=f"another name for the {kind}")
     for name, axis in mesh.items():
         others = tuple(other for other in mesh if other != name)
         if ways := split_word(name, others):

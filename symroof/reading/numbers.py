@@ -1,8 +1,12 @@
-"""Numbers with units: seconds, bytes, FLOPs and their rates, with decimal and binary prefixes.
+"""Amounts: numbers with what stands behind them. A number is an exact rational and remembers its digits.
 
-A number is an exact rational and remembers its digits: ``3.35 TB/s`` is 3350000000000 bytes/s, shown as 3.35e12.
-In a document ``k`` and ``M`` directly behind a number are thousands and millions where nothing there has that name, and
-``B`` is billions before what is counted: ``7B parameters``.
+amount = number [ "%" | power ] [ unit ] [ noun ]
+number = 1234.5 | 1,234.5 (by threes, not between arguments) | 1_234 | .5, with an exponent: 3.35e12
+power  = "k" | "M" | "K" | "B" | "T" | million | 亿 | 천만 | …   1억 8천만 is one number
+unit   = prefix base [ "/" unit | per unit ]                   3.35 TB/s, FLOPs per byte, bytes / token
+
+A letter is a power directly behind its number where nothing has that name, or before what is counted: 7B parameters.
+Tokens of problems and claims are read here, words behind numbers of prose and formulas in :mod:`symroof.reading.prose_parts`.
 """
 
 from __future__ import annotations
@@ -138,7 +142,7 @@ def quantity(text: str, unit: str | None) -> Number:
     >>> quantity("3.35 TB/s", "bytes/s").digits, quantity("3.35e12 B/s", "bytes/s").digits
     ('3.35e12', '3.35e12')
     """
-    reader = Reader(re.sub(r"(?<=[\d ])B/s\s*$", "bytes/s", text))
+    reader = Reader(text)
     token = reader.token
     if token.kind != "number":
         raise reader.error(expected=f"a number such as 8.2e11 {unit or ''}".rstrip())

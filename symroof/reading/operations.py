@@ -70,7 +70,7 @@ def read_operation(
     return Program.of(EinsumReader(text, element).operation())
 
 
-def _named(text: str, element: Dtype | None, functions: Mapping[str, Function] | None, told: Facts | None) -> Program:
+def _named(text: str, element: Dtype | None, functions: Mapping[str, Function] | None, facts: Facts | None) -> Program:
     name, start = text.strip(), text.index(text.strip())
     entry = entry_named(name)
     if entry is None:
@@ -84,7 +84,7 @@ def _named(text: str, element: Dtype | None, functions: Mapping[str, Function] |
     if isinstance(entry, Entry):
         return entry.build(element)
 
-    program = replace(read_program(entry.typed(element), element, functions, told), entry=name)
+    program = replace(read_program(entry.typed(element), element, functions, facts), entry=name)
     return with_backward(program) if entry.training else program
 
 

@@ -272,7 +272,7 @@ FIGURES_CALLED = {
 }
 
 
-def require_key(key: str, known: Collection[str], where: str) -> None:
+def require_key(key: str, keys: Collection[str], where: str) -> None:
     """Raises :class:`ReadingError` where a key is none of the known ones; the one that is meant is offered.
 
     >>> require_key("on", KEYS, "the problem")
@@ -281,9 +281,9 @@ def require_key(key: str, known: Collection[str], where: str) -> None:
       did you mean hardware?
     """
     meant = CALLED.get(key)
-    if meant is not None and meant in known and key not in known:
+    if meant is not None and meant in keys and key not in keys:
         raise ReadingError(f"{where}: unknown key {key!r}", hint=f"did you mean {meant}?")
-    require_one_of(key, known, f"{where}: unknown key {key!r}")
+    require_one_of(key, keys, f"{where}: unknown key {key!r}")
 
 
 def require_known(options: Options) -> None:

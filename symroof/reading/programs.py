@@ -294,10 +294,10 @@ class ProgramReader(MaskReader):
         carries = ((same[0], str(last.name)),)
         return self._turned_over(Repeat(times, carries, body, over=over, scans=scans), results)
 
-    def _turned_over(self, repeat: Repeat, made: Iterable[str]) -> Repeat:
+    def _turned_over(self, repeat: Repeat, results: Iterable[str]) -> Repeat:
         """A repeat that has been read: what a scan makes has, behind it, a place for each turn."""
         if repeat.scans:
-            self._behind_turns(made, spelled_size(repeat.times))
+            self._behind_turns(results, spelled_size(repeat.times))
         return repeat
 
     def _handed_over(self) -> tuple[Token, Token]:
@@ -311,14 +311,14 @@ class ProgramReader(MaskReader):
         pair: tuple[Token, Token],
         carried: Sequence[tuple[Token, Token]],
         outside: Mapping[str, Tensor],
-        made: Mapping[str, Tensor],
+        results: Mapping[str, Tensor],
         inside: Container[str],
         stocks: Container[str | None],
     ) -> None:
         """What leaves a turn is made in it, what enters is used in it and no weight, and both have one type; each
         once."""
         enters, leaves = pair
-        for token, among in ((enters, outside), (leaves, made)):
+        for token, among in ((enters, outside), (leaves, results)):
             if token.text not in among:
                 where = "outside of" if token is enters else "made inside of"
                 hint = suggestion(token.text, among)
@@ -330,7 +330,7 @@ class ProgramReader(MaskReader):
             raise self.error(f"{enters.text} is no input, and each turn has its own", "an input", token=enters)
         if enters.text not in inside:
             raise self.error(f"nothing in the repeat uses {enters.text}", "a statement that does", token=enters)
-        first, last = outside[enters.text], made[leaves.text]
+        first, last = outside[enters.text], results[leaves.text]
         if not _alike(first, last):
             shown = f"{leaves.text} is {last}, and {enters.text} is {first}"
             raise self.error(shown, "what leaves a turn enters the next one: the same type", token=leaves)

@@ -72,20 +72,14 @@ class Part(Frozen):
 
 def parts_of(text: str, known: frozenset[str] = frozenset(), names: bool = True) -> Iterator[Part]:
     """The parts of a text, each number with what stands behind it; a letter that is known is a name there as well."""
-    letters = {name for name in known if len(name) == 1}
-    tokens = [_Raw("name", raw.text, raw.start, raw.end) if raw.text in letters else raw for raw in _raw(text)]
-    at, spaced = 0, False
-    while at < len(tokens):
-        token = tokens[at]
-        if token.kind == "space":
-            at, spaced = at + 1, True
-            continue
-        if token.kind == "number" and not _attached(tokens, at):
-            part, at = _number(tokens, at, spaced)
+    letters, at = {name for name in known if len(name) == 1}, 0
+    tokens = [token._replace(kind="name") if token.text in letters else token for token in _tokens(text)]
+    while tokens[at].kind != "end":
+        if tokens[at].kind == "number" and not _attached(tokens, at):
+            part, at = _number(tokens, at)
         else:
-            part, at = _other(tokens, at, spaced, known, names), at + 1
+            part, at = _other(tokens, at, known, names), at + 1
         yield part
-        spaced = False
 
 
 def with_unit_behind(formula: str, behind: str) -> str | None:
@@ -116,28 +110,25 @@ def amount_in(text: str) -> tuple[tuple[str, ...], str]:
     return tuple(token.text for token in part.tokens), text[part.measured_end :].strip()
 
 
-class _Raw(Frozen):
-    kind: str
-    text: str
-    start: int
-    end: int
-
-
-def _raw(text: str) -> Iterator[_Raw]:
-    """The tokens of a text; of a word behind a number that begins with a power of ten, that is one of its own: 亿字节."""
-    numbered = False
+def _tokens(text: str) -> Iterator[Token]:
+    """The tokens of a text, and two that end it; of a word behind a number that begins with a power of ten, that is one of
+    its own: 亿字节."""
+    numbered = spaced = False
     for match in TOKEN.finditer(text):
-        word, (start, end) = match.group(), match.span()
+        word, start = match.group(), match.start()
         kind = "other" if WHEN.match(text, start) else str(match.lastgroup)
+        if kind == "space":
+            spaced, numbered = True, numbered and "\n" not in word
+            continue
+        cuts = [0, len(word)]
         if kind == "word" and numbered and not word.isascii():
             power = SCALED.match(word)
             first = power.end() if power else _unit_length(word)
             first = len(word) if power and word[first:] in PARTICLES - {"당"} else first
             cuts = sorted({0, first, first + (_unit_length(word[first:]) if power else 0), len(word)})
-            yield from (_Raw(kind, word[a:b], start + a, start + b) for a, b in pairwise(cuts))
-        else:
-            yield _Raw(kind, word, start, end)
-        numbered = kind == "number" or (kind == "space" and numbered and "\n" not in word)
+        yield from (Token(kind, word[a:b], start + a, start + b, spaced and not a) for a, b in pairwise(cuts))
+        numbered, spaced = kind == "number", False
+    yield from (Token("end", "", len(text), len(text), spaced),) * 2
 
 
 def _unit_length(word: str) -> int:
@@ -146,131 +137,109 @@ def _unit_length(word: str) -> int:
     return next((n for n in lengths if unit_named(word[:n]) is not None), 0)
 
 
-def _attached(tokens: Sequence[_Raw], at: int) -> bool:
+def _attached(tokens: Sequence[Token], at: int) -> bool:
     """Whether a number is a part of a word before it: a version, a date, an amount of money."""
-    before = tokens[at - 1] if at else None
+    before = None if tokens[at].spaced or not at else tokens[at - 1]
     return bool(before and before.kind in ("word", "other", "number") and before.text not in "(,;:|\0。，；：、（")
 
 
-def _behind(tokens: Sequence[_Raw], at: int) -> tuple[_Raw | None, bool]:
-    """The next token that is no space, and whether there is one before it."""
-    spaced = at < len(tokens) and tokens[at].kind == "space"
-    at += spaced
-    return (tokens[at] if at < len(tokens) else None), spaced
-
-
-def _number(tokens: Sequence[_Raw], at: int, spaced: bool) -> tuple[Part, int]:
+def _number(tokens: Sequence[Token], at: int) -> tuple[Part, int]:
     """A number with its power of ten, its unit, what it counts and what is remarked on it; and the place behind."""
-    first = tokens[at]
-    digits, end, unit = first.text.replace(",", "").replace("_", ""), first.end, ""
-    tokens_found: list[Token] = []
-    at += 1
-    word, gap = _behind(tokens, at)
-    if word is not None and word.kind == "word":
+    first, word, following = tokens[at : at + 3]
+    digits, end, unit, at = first.text.replace(",", "").replace("_", ""), first.end, "", at + 1
+    units: list[Token] = []
+    if word.kind == "word":
         power = POWERS.get(word.text.casefold())
-        if word.text in COUNT_SCALES and (_counts(tokens, at + 2) if gap else not _slash(tokens, at + 1)):
-            tokens_found.append(Token("unit", word.text, word.start, word.end, gap))
-            at, end = at + gap + 1, word.end
+        counted = following.kind == "word" and following.text.islower() and following.text not in ENDING
+        if word.text in COUNT_SCALES and (counted if word.spaced else not _slash(tokens, at + 1)):
+            units.append(word._replace(kind="unit"))
+            at, end = at + 1, word.end
         elif power is not None and "e" not in digits.lower():
-            digits, at, end = _more(tokens, f"{digits}e{power}", power, at + gap + 1, word.end)
-        word, gap = _behind(tokens, at)
-    if word is not None and word.kind == "word" and (named := _unit(tokens, at + gap)) is not None:
+            digits, at, end = _more(tokens, f"{digits}e{power}", power, at + 1, word.end)
+        word = tokens[at]
+    if word.kind == "word" and (named := _unit(tokens, at)) is not None:
         unit, at = named
         end = tokens[at - 1].end
-        tokens_found.append(Token("unit", unit, word.start, end, gap))
+        units.append(Token("unit", unit, word.start, end, word.spaced))
     measured_end = end
     at, end, is_known = _nouns(tokens, at, end, bool(unit))
     at, end = _remark(tokens, at, end)
-    number = Token("number", digits, first.start, first.end, spaced)
-    text = "".join(t.text for t in (number, *tokens_found))
-    return Part("number", text, first.start, end, spaced, (number, *tokens_found), unit, is_known, measured_end), at
+    number = (first._replace(text=digits), *units)
+    text = "".join(token.text for token in number)
+    return Part("number", text, first.start, end, first.spaced, number, unit, is_known, measured_end), at
 
 
-def _more(tokens: Sequence[_Raw], digits: str, power: int, at: int, end: int) -> tuple[str, int, int]:
+def _more(tokens: Sequence[Token], digits: str, power: int, at: int, end: int) -> tuple[str, int, int]:
     """A number in words of Chinese and Korean goes on with smaller powers: 1억 8천만 is 18e7."""
     value = Fraction(digits)
-    while True:
-        number, gap = _behind(tokens, at)
-        if number is None or number.kind != "number" or not re.fullmatch(r"\d{1,4}", number.text):
-            return digits, at, end
-        word, space = _behind(tokens, at + gap + 1)
-        if word is None or word.text.isascii() or (smaller := POWERS.get(word.text, power)) >= power:
-            return digits, at, end
-        value += Fraction(number.text) * 10**smaller
-        power, at, end = smaller, at + gap + 1 + space + 1, word.end
+    while tokens[at].kind == "number" and re.fullmatch(r"\d{1,4}", tokens[at].text):
+        word = tokens[at + 1]
+        if word.text.isascii() or (smaller := POWERS.get(word.text, power)) >= power:
+            break
+        value += Fraction(tokens[at].text) * 10**smaller
+        power, at, end = smaller, at + 2, word.end
         digits = f"{int(value / 10**smaller)}e{smaller}"
+    return digits, at, end
 
 
-def _slash(tokens: Sequence[_Raw], at: int) -> bool:
-    return at < len(tokens) and tokens[at].text == "/" and at + 1 < len(tokens) and tokens[at + 1].kind == "word"
+def _slash(tokens: Sequence[Token], at: int) -> bool:
+    """Whether a bar stands here close between two words."""
+    bar, word = tokens[at : at + 2]
+    return bar.text == "/" and word.kind == "word" and not (bar.spaced or word.spaced)
 
 
-def _counts(tokens: Sequence[_Raw], at: int) -> bool:
-    """Whether a word stands here that may say what is counted."""
-    word, _ = _behind(tokens, at)
-    return word is not None and word.kind == "word" and word.text.islower() and word.text not in ENDING
-
-
-def _unit(tokens: Sequence[_Raw], at: int) -> tuple[str, int] | None:
+def _unit(tokens: Sequence[Token], at: int) -> tuple[str, int] | None:
     """The unit that begins here, and the place behind it: GB, GB/s, tokens per second."""
-    word = tokens[at].text
-    if word == "%":
+    word, following = tokens[at : at + 2]
+    if word.text == "%":
         return "%", at + 1
-    texts = [token.text if token.kind != "name" or token.text == "s" else "" for token in tokens[at + 1 : at + 7]]
+    near = tokens[at + 1 : at + 5]
+    texts = [" " * t.spaced + (t.text if t.kind != "name" or t.text == "s" else "") for t in near]
     rate = RATE.match("".join(texts))
-    unit = None if rate is None else unit_named(f"{word}/{rate['of']}")
+    unit = None if rate is None else unit_named(f"{word.text}/{rate['of']}")
     if rate and unit and (not rate["open"] or measured(unit)[1].endswith("/1")):  # bytes / token
         return unit, at + 2 + next(n for n, _ in enumerate(texts) if len("".join(texts[: n + 1])) >= rate.end())
-    named = UNITS.get(word) or unit_named(word)
-    if word == "B" and at and tokens[at - 1].kind == "space":
-        behind, _ = _behind(tokens, at + 1)
-        named = "bytes" if behind is not None and behind.kind in ("operator", "relation") else None
+    named = UNITS.get(word.text) or unit_named(word.text)
+    if word.text == "B" and word.spaced:
+        named = "bytes" if following.kind in ("operator", "relation") else None
     return None if named is None else (named, at + 1)
 
 
-def _nouns(tokens: Sequence[_Raw], at: int, end: int, measured: bool) -> tuple[int, int, bool]:
+def _nouns(tokens: Sequence[Token], at: int, end: int, measured: bool) -> tuple[int, int, bool]:
     """The place behind the words that say what is counted, and whether they are words of the language. Behind a unit they
     belong to the calculation only where it goes on behind them."""
-    place, is_known, count, last = at, True, 0, end
-    while count < LONGEST_NOUN:
-        word, gap = _behind(tokens, place)
-        slash = bool(count or measured) and word is not None and word.text == "/" and not gap and _slash(tokens, place)
-        if slash:
-            place += 1
-            word, gap = _behind(tokens, place)
-        if word is None or word.kind != "word" or word.text in ENDING or word.text.casefold() in POWERS:
+    is_known = True
+    for count in range(LONGEST_NOUN):
+        at += (count > 0 or measured) and _slash(tokens, at)
+        word, behind = tokens[at : at + 2]
+        if word.kind != "word" or word.text in ENDING or word.text.casefold() in POWERS:
             break
         if word.text in ("x", "X"):
-            behind, _ = _behind(tokens, place + gap + 1)
-            if behind is not None and (behind.kind in ("number", "bracket") or (gap and behind.kind == "word")):
+            if behind.kind in ("number", "bracket") or (word.spaced and behind.kind == "word"):
                 break
-            if not gap:  # 5.2x for free
-                return place + 1, word.end, is_known
+            if not word.spaced:  # 5.2x for free
+                return at + 1, word.end, is_known
         elif not (word.text.islower() and len(word.text) > 1) and word.text[0].isascii() and word.text not in MONEY:
             is_known = False
-        place, last, count = place + gap + 1, word.end, count + 1
-    return place, last, is_known
+        at, end = at + 1, word.end
+    return at, end, is_known
 
 
-def _remark(tokens: Sequence[_Raw], at: int, end: int) -> tuple[int, int]:
+def _remark(tokens: Sequence[Token], at: int, end: int) -> tuple[int, int]:
     """The place behind a remark in brackets, in which nothing is calculated."""
-    bracket, gap = _behind(tokens, at)
-    if bracket is None or bracket.text != "(":
+    if tokens[at].text != "(":
         return at, end
-    inside = at + gap + 1
-    for place in range(inside, min(inside + 16, len(tokens))):
-        token = tokens[place]
+    for place, token in enumerate(tokens[at + 1 : at + 13], at + 1):
         if token.text == ")":
-            return (place + 1, token.end) if place > inside else (at, end)
+            return (place + 1, token.end) if place > at + 1 else (at, end)
         if token.kind in ("number", "relation", "raised") or (token.kind == "operator" and token.text not in "/-"):
             break
     return at, end
 
 
-def _other(tokens: Sequence[_Raw], at: int, spaced: bool, known: frozenset[str], names: bool) -> Part:
-    token, (behind, _) = tokens[at], _behind(tokens, at + 1)
-    kind, text, start, end = token.kind, token.text, token.start, token.end
-    sign, before = SIGNS.get(text, text), tokens[at - 1].kind if at else ""
+def _other(tokens: Sequence[Token], at: int, known: frozenset[str], names: bool) -> Part:
+    (kind, text, start, end, spaced), behind = tokens[at : at + 2]
+    sign, before = SIGNS.get(text, text), tokens[at - 1].kind if at and not spaced else ""
 
     def part(kind: str, written: str = "") -> Part:
         """The part, with what the grammar reads of it."""
@@ -279,20 +248,20 @@ def _other(tokens: Sequence[_Raw], at: int, spaced: bool, known: frozenset[str],
 
     if kind == "name" or text in known:
         return part("name", text)
-    between = text in ("x", "X") and before in ("space", "number") and behind is not None
-    if kind in ("times", "share") or (between and behind is not None and behind.kind in ("number", "word", "bracket")):
+    between = text in ("x", "X") and (spaced or before == "number") and behind.kind in ("number", "word", "bracket")
+    if kind in ("times", "share") or between:
         return part("operator", "*")
     if kind == "word" and text in ABOUT:
         return part("about")
     if kind == "word" and (names or "_" in text or (len(text) == 1 and text.isascii() and text not in "aAI")):
         return part("name", text if len(text) == 1 or (text[1] == "_" and "_" not in text[2:]) else opaque(text))
     if kind == "relation":
-        touches = at + 1 < len(tokens) and tokens[at + 1].kind == "number"
-        if text == "~" and touches and (spaced or before in ("", "relation")):
+        touches = behind.kind == "number" and not behind.spaced
+        if text == "~" and touches and before in ("", "relation"):
             return part("about")
         return part("relation", sign) if sign in RELATIONS else part("other")
     if kind == "operator":
-        hyphen = text in "-–" and not spaced and at + 1 < len(tokens) and tokens[at + 1].kind == "word"
+        hyphen = text in "-–" and behind.kind == "word" and not (spaced or behind.spaced)
         return part("other") if hyphen else part("operator", sign)
     if kind == "raised":
         return Part("operator", "^", start, end, spaced, tuple(raised(text, start, end)), "raised")

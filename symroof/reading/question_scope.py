@@ -62,11 +62,11 @@ def read_solve(options: Mapping[str, Any], scope: Scope) -> tuple[Compare | None
         return _one_relation(written, scope, (*ORDER, "="), "one of <, <=, >, >= and =, once"), name
 
 
-def _one_relation(written: str, scope: Scope, known: tuple[str, ...], expected: str) -> Compare:
+def _one_relation(written: str, scope: Scope, relations: tuple[str, ...], expected: str) -> Compare:
     reader = ClaimReader(written, scope)
     links = [link for chain in reader.proposition() for link in chain.links]
     reader.expect_end("the end of the relation")
-    if len(links) != 1 or links[0].relation not in known:
+    if len(links) != 1 or links[0].relation not in relations:
         raise reader.error("this is no relation to solve", expected, token=reader.tokens[0])
     return links[0]
 

@@ -150,16 +150,16 @@ def bound_by(before: str, behind: str = "") -> Bound | None:
     >>> read("Below", ", we are memory-bound"), read("We need", " to be compute-bound"), read("", " suffices to be compute-bound")
     (('memory', '<=>', '<'), ('compute', '<=', None), ('compute', '=>', None))
     """
-    if not any(said in words for words in (before.casefold(), behind.casefold()) for said in BOUND_WORDS):
+    if not any(phrase in words for words in (before.casefold(), behind.casefold()) for phrase in BOUND_WORDS):
         return None
     before, behind = (without_regimes(words).replace("$", " ") for words in (before, behind))
     stated = _bound_before(before, behind) or _bound_behind(before, behind)
     if stated is None or not stated.sign or NEGATED.search(stated.denied) or QUESTION.match(behind):
         return None
-    kind = next((kind for kind, said in CUES["bounds"].items() if stated.said.casefold() in said), "compute")
+    kind = next((kind for kind, phrases in CUES["bounds"].items() if stated.said.casefold() in phrases), "compute")
     sign = "=>" if stated.sign == "<=>" and CERTAINLY.search(stated.denied) else stated.sign
     around = f"{before.rstrip()}{{x}}{behind.lstrip()}".casefold()
-    edge = next((sign for sign, said in CUES["edges"].items() if re.search(_any_of(said), around)), None)
+    edge = next((sign for sign, phrases in CUES["edges"].items() if re.search(_any_of(phrases), around)), None)
     ends = re.match(r"\s*[,.;:)|。，]", stated.rest) is not None or _says_sizes_of_it(stated.rest)
     return Bound(kind, sign, edge, ends and stated.first is not None and _says_sizes_of_it(stated.first))
 

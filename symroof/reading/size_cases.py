@@ -75,7 +75,7 @@ def is_choice(node: Formula) -> TypeGuard[Call]:
     return isinstance(node, Call) and node.function in ("min", "max")
 
 
-def made_by(call: Call, one: Formula) -> tuple[Compare, ...]:
+def made_by(call: Call, size: Formula) -> tuple[Compare, ...]:
     """What has to hold for a minimum, or a maximum, to be one of its arguments.
 
     >>> from symroof.formula import Name
@@ -83,11 +83,11 @@ def made_by(call: Call, one: Formula) -> tuple[Compare, ...]:
     >>> made_by(Call("min", (E, B)), B), made_by(Call("max", (E, B)), B)
     ((Compare(left=Name(name='B'), relation='<=', right=Name(name='E')),), (Compare(left=Name(name='E'), relation='<=', right=Name(name='B')),))
     """
-    others = [other for other in dict.fromkeys(call.arguments) if other != one]
-    return tuple(Compare(*((one, "<=", other) if call.function == "min" else (other, "<=", one))) for other in others)
+    others = [other for other in dict.fromkeys(call.arguments) if other != size]
+    return tuple(Compare(*((size, "<=", other) if call.function == "min" else (other, "<=", size))) for other in others)
 
 
-def decided(formula: Formula, known: Premises) -> Formula:
+def decided(formula: Formula, premises: Premises) -> Formula:
     """The formula with the argument in place of each minimum and maximum that it is, whatever the sizes are. Raises
     :class:`UndecidedError` where they may be several.
 
@@ -102,7 +102,7 @@ def decided(formula: Formula, known: Premises) -> Formula:
         if not is_choice(node):
             return node
         for argument in node.arguments:
-            if all(map(known.holds, made_by(node, argument))):
+            if all(map(premises.holds, made_by(node, argument))):
                 return argument
         raise UndecidedError(node)
 

@@ -75,20 +75,19 @@ class MaskReader(StatementReader):
         choices = {name: formula for name, formula in program.where.items() if formula != where[name]}
         return replace(program, where=where, facts=tuple(facts), choices=choices)
 
-    def _deciding(self, call: Call, known: Premises) -> tuple[Compare, ...] | None:
+    def _deciding(self, call: Call, premises: Premises) -> tuple[Compare, ...] | None:
         """What has to be known of sizes, as what is told beside the program decides it."""
         with suppress(UndecidedError):
-            chosen = decided(call, known)
+            chosen = decided(call, premises)
             return made_by(call, chosen)
-        return at_points(call, known.definitions, self.told.points)
+        return at_points(call, premises.definitions, self.told.points)
 
     def _require_sizes(self, program: Program) -> None:
         shaped = {dim.label for tensor in program.arrays.values() for dim in tensor.dims}
         shaped |= {mask.window for mask, _ in self.masked}
         taken = {*QUANTITIES, *names_of_amounts(program)}
-        shaped |= {
-            name for formula in (*self.where.values(), *(fact for fact, _ in self.facts)) for name in names(formula)
-        }
+        facts = (fact for fact, _ in self.facts)
+        shaped |= {name for formula in (*self.where.values(), *facts) for name in names(formula)}
         for name in program.dimensions:
             if name in taken:
                 place = self.sized.get(name, self.tokens[0])
@@ -117,14 +116,13 @@ class MaskReader(StatementReader):
             shown = f"the windows of {tensor} have its {lost} too, or so many places of it"
             raise self.error(shown, "the dimensions of a place, then those of the filter", token=token)
         for slide in slides:
-            if slide.strided and stride_of(program, slide) is None:
+            stride = stride_of(program, slide)
+            if slide.strided and stride is None:
                 whole, places = slide.whole, slide.places
                 shown = f"nothing says that there is a window at every few places of {whole}: {places} of them"
                 raise self.error(shown, f"where {whole} = 2*{places}, or another whole number", token=token)
-            if slide.taps.isdigit() and int(slide.taps) < (stride_of(program, slide) or 1):
-                shown = (
-                    f"{slide.taps} taps at every {stride_of(program, slide)}th place of {slide.whole} leave places out"
-                )
+            if slide.taps.isdigit() and int(slide.taps) < (stride or 1):
+                shown = f"{slide.taps} taps at every {stride}th place of {slide.whole} leave places out"
                 cure = f"every few places first: {tensor.name}_few = windows({tensor.name}) -> …, without taps"
                 raise self.error(shown, cure, token=token)
 

@@ -242,9 +242,9 @@ class ScanReader(ViewReader):
             return str(times.value)
         raise self.error("a scan goes along a dimension", "a name, or a number above 1: scan T as h = g {", token=word)
 
-    def _behind_turns(self, made: Iterable[str], label: str) -> None:
+    def _behind_turns(self, results: Iterable[str], label: str) -> None:
         """What turns have made is, where it is used behind them, of all turns."""
-        for name in made:
+        for name in results:
             tensor = self.known[name]
             if label in tensor.labels:
                 self.inside_alone[name] = label
@@ -268,17 +268,17 @@ class ScanReader(ViewReader):
         collected = [n for n in results if (users[n] - own if n in users else n not in node.leaves)]
         return self._collecting(node, collected, spelled_size(node.times))
 
-    def _collecting(self, node: Repeat, wanted: Iterable[str], label: str) -> Repeat:
+    def _collecting(self, node: Repeat, tensors: Iterable[str], label: str) -> Repeat:
         """Turns that put some of what they make, each at its place, into tensors that have the names that these had."""
-        names = {name: self._free(f"{name}_{_turn(label)}") for name in wanted}
+        names = {name: self._free(f"{name}_{_turn(label)}") for name in tensors}
 
         def renamed(tensor: Tensor) -> Tensor:
             return replace(tensor, name=names.get(str(tensor.name), tensor.name))
 
-        def rewritten(one: Node) -> Node:
-            if isinstance(one, Statement):
-                return replace(one, operands=tuple(map(renamed, one.operands)), result=renamed(one.result))
-            return replace(one, body=tuple(map(rewritten, one.body)))
+        def rewritten(node: Node) -> Node:
+            if isinstance(node, Statement):
+                return replace(node, operands=tuple(map(renamed, node.operands)), result=renamed(node.result))
+            return replace(node, body=tuple(map(rewritten, node.body)))
 
         body, collects = tuple(map(rewritten, node.body)), list[Statement]()
         results = {statement.name: statement.result for statement in statements_in(body)}

@@ -51,17 +51,17 @@ class CallReader(SliceReader):
         dimension = (over.text if over is not None else first.labels[-1]) if applied.rows else None
         return Statement("function", operands, replace(shape, name=name.text), applied, dimension)
 
-    def _arguments(self, function: Token, known: Function) -> tuple[list[Token], Token | None]:
+    def _arguments(self, function: Token, signature: Function) -> tuple[list[Token], Token | None]:
         """The tensors that a function is of, and the dimension that it is over."""
         self.expect("(")
-        most = known.operands + known.gains
+        most = signature.operands + signature.gains
         first = self.take("word", "a tensor")
         tokens, over = [self._seen(first, self._renamed(first))], None
         while self.accept(","):
-            token = self._label() if known.rows else self.take("word", "a tensor")
+            token = self._label() if signature.rows else self.take("word", "a tensor")
             token = self._seen(token, self._renamed(token)) if token.kind == "word" else token
             taken = token.text in self.known and len(tokens) < most
-            if taken and (len(tokens) < known.operands or token.text not in self._operand(tokens[0]).labels):
+            if taken and (len(tokens) < signature.operands or token.text not in self._operand(tokens[0]).labels):
                 tokens.append(token)
             elif over is None:
                 over = token
@@ -72,9 +72,9 @@ class CallReader(SliceReader):
             cure = "a name of a tensor: a product or a sum in a function needs a statement and a name of its own"
             raise self.error(expected=f"')' or {cure}")
         self.next()
-        if len(tokens) < known.operands:
-            shown = f"{function.text} takes {known.operands} tensors, and there is {len(tokens)}"
-            names = ", ".join("abc"[: known.operands])
+        if len(tokens) < signature.operands:
+            shown = f"{function.text} takes {signature.operands} tensors, and there is {len(tokens)}"
+            names = ", ".join("abc"[: signature.operands])
             hint = f"declare {over.text} first" if over is not None else None
             raise self.error(shown, f"{function.text}({names})", hint, token=over or function)
         return tokens, over
@@ -256,9 +256,7 @@ class StatementReader(CallReader):
     def _exchanged(self, name: Token, first: Token, tensor: Tensor, stated: Tensor) -> Statement:
         """The same tensor, split otherwise."""
         if stated.dtype != tensor.dtype:
-            expected = (
-                f"{tensor.dtype.name}, or a statement of its own: {name.text} = convert({first.text}) -> {stated}"
-            )
+            expected = f"{tensor.dtype.name}, or before it {name.text} = convert({first.text}) -> {stated}"
             raise self.error(f"{first.text} is {tensor}, and an exchange keeps the type", expected, token=name)
         pairs = ((dim, other) for dim in tensor.dims for other in stated.dims if dim.label == other.label)
         if all(set(dim.axes) == set(other.axes) for dim, other in pairs):
