@@ -15,13 +15,12 @@ from symroof.algebra.fan import Fan
 from symroof.algebra.rational import cancel, polynomial, ratio, symbols_of
 from symroof.algebra.regime import Regime, Relation
 from symroof.algebra.roots import whole_number
-from symroof.derivation.answer import Steps
 from symroof.derivation.formula_writing import Layout
 from symroof.derivation.intensity import growth_steps
 from symroof.derivation.premises import Setting
 from symroof.derivation.solutions import positivity
 from symroof.derivation.solving import ceiling_of, limit, monotony, solution_of, stays_below
-from symroof.derivation.steps import INTENSITY, RIDGE, Draft, comparisons, dominance_of
+from symroof.derivation.steps import INTENSITY, RIDGE, Draft, Steps, comparisons, dominance_of
 from symroof.derivation.whole_sizes import wholes
 from symroof.formula import Compare, Formula, Frozen, Group, Name, Quotient, Verdict, number, several_of, total
 from symroof.model.kernels import costs_of
