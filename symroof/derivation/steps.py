@@ -88,7 +88,7 @@ def comparisons(relations: Iterable[Relation], write: Callable[[Expr], Formula])
     return tuple(Compare(write(a), sign, Infinity() if b == oo else write(b)) for a, sign, b in relations)
 
 
-def dominance_of(similar: Similarity, write: Callable[[Expr], Formula]) -> Dominance:
+def dominance(similar: Similarity, write: Callable[[Expr], Formula]) -> Dominance:
     """What the check needs to decide an approximation again."""
     return Dominance(write(similar.numerator), write(similar.denominator), similar.certificates)
 
