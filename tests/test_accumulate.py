@@ -160,7 +160,7 @@ def not_added_up(self, name, inner, body, **options):
 
 
 FAULTS = {
-    "kept for all": ("program_quantities.kept_apart", lambda repeats: repeats, MLP),
+    "kept for all": ("program_quantities.separate_repeats", lambda repeats: repeats, MLP),
     "not added up": ("backward._Reverse._added_up", not_added_up, MLP),
     "reduced each time": ("placement.Reshard.around", lambda self, repeats: tuple(repeats), SPLIT["data"]),
     "reduced in each turn": ("placement._Chips._over_turns", lambda *_: (), SHARING["data"]),

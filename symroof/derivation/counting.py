@@ -90,9 +90,9 @@ def _mask_pairs(draft: Draft, program: Program) -> Draft:
 
 def _pairs(mask: Mask) -> Formula:
     """TS - T(T - 1)/2, or T(T + 1)/2; in a window TW - m(m - 1)/2, where m of the rows meet fewer."""
-    rows, columns, unit = (_sized(label) for label in (mask.rows, mask.columns, "1"))
+    rows, columns, unit = (label_formula(label) for label in (mask.rows, mask.columns, "1"))
     if mask.window and mask.span != "whole":
-        window = _sized(mask.window)
+        window = label_formula(mask.window)
         fewer = Sum((window, Negative(columns), rows))
         missing = Quotient(product(fewer, Sum((*fewer.terms, Negative(unit)))), number(2))
         return product(rows, window) if mask.span == "even" else Sum((product(rows, window), Negative(missing)))
@@ -101,7 +101,8 @@ def _pairs(mask: Mask) -> Formula:
     return Sum((product(rows, columns), Negative(Quotient(product(rows, Sum((rows, Negative(unit)))), number(2)))))
 
 
-def _sized(label: str) -> Formula:
+def label_formula(label: str) -> Formula:
+    """A dimension or an axis as a formula."""
     return number(int(label)) if label.isdigit() else Name(label)
 
 

@@ -22,24 +22,11 @@ from symroof.algebra.regime import Regime
 from symroof.derivation.counting import as_written
 from symroof.derivation.formula_writing import Layout
 from symroof.derivation.solving import ceiling_of, limit, monotony, outgrows, solution_of
-from symroof.derivation.steps import INTENSITY, Draft, dominance_of
+from symroof.derivation.steps import INTENSITY, Draft, dominance
 from symroof.derivation.threshold import sup_steps
 from symroof.derivation.times import fraction_bar
 from symroof.errors import AlgebraError
-from symroof.formula import (
-    Call,
-    Compare,
-    Formula,
-    Group,
-    Infinity,
-    Name,
-    Negative,
-    Number,
-    Quotient,
-    Sum,
-    names,
-    number,
-)
+from symroof.formula import Call, Compare, Formula, Group, Infinity, Name, Negative, Quotient, Sum, names, number
 from symroof.model.program import Program
 from symroof.proof.bounds_and_decimals import Harmonic
 from symroof.proof.limits import HighestPowers
@@ -208,7 +195,7 @@ def regime(draft: Draft) -> Draft:
         right = Quotient(draft.write(form), draft.write(result.factor))
         draft = draft.add(Step("regime", Reason.TAKE_OUT, INTENSITY, "=", right, setting.equalities))
     reason, relation = (Reason.LIMIT, "->") if is_limit else (Reason.LEADING, "~")
-    evidence = dominance_of(similarity, draft.write)
+    evidence = dominance(similarity, draft.write)
     draft = draft.add(Step("regime", reason, INTENSITY, relation, draft.write(form), assume, evidence, role="leading"))
     draft = draft.add(*_leading_bytes(draft))
     if not form.free_symbols and ceiling_of(value, setting.least_one) == form:  # it rises to it, and does not get there
@@ -226,7 +213,7 @@ def _leading_bytes(draft: Draft) -> tuple[Step, ...]:
         return ()
     if form == moved:
         return ()
-    name, evidence = (Name(setting.moved_name), dominance_of(similarity_of(moved, form, setting.regime), draft.write))
+    name, evidence = (Name(setting.moved_name), dominance(similarity_of(moved, form, setting.regime), draft.write))
     where = setting.problem.assume
     return (Step("regime", Reason.FACT, name, "~", draft.write(form), where, evidence, role="moved_leading"),)
 
@@ -251,7 +238,7 @@ def _size_of_error(draft: Draft, approximation: Approximation, chosen: Regime, a
         if check.holds:
             gap = Sum((form, _minus(INTENSITY)))
             right = Sum((form, Negative(Group(draft.write(approximation.next_order)))))
-            evidence = dominance_of(check, draft.write)
+            evidence = dominance(check, draft.write)
             steps.append(Step("regime", Reason.NEXT_ORDER, gap, "~", right, assume, evidence, role="next"))
     return draft.add(*steps)
 
@@ -342,9 +329,9 @@ def _definitions(draft: Draft, named: dict[str, Expr]) -> Iterator[Step]:
         name, shown = Name(letter), draft.layout.factored(value)
         yield Step("letters", Reason.LETTER, name, "=", shown, draft.setting.equalities)
         for point, sizes in enumerate(draft.setting.problem.at):
-            if (number := draft.value_at(value, sizes)).is_Rational:
+            if (amount := draft.value_at(value, sizes)).is_Rational:
                 yield Step(
-                    "letters", Reason.VALUE, name, "=", Number(fraction(number)), draft.where(point), point=point
+                    "letters", Reason.VALUE, name, "=", number(fraction(amount)), draft.where(point), point=point
                 )
 
 

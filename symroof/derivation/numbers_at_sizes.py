@@ -24,20 +24,7 @@ from symroof.derivation.steps import INTENSITY, T_STEPS, Draft, as_number, decim
 from symroof.derivation.threshold import whole_size
 from symroof.derivation.whole_sizes import whole_step, wholes
 from symroof.errors import AlgebraError
-from symroof.formula import (
-    Compare,
-    Formula,
-    Name,
-    Negative,
-    Number,
-    Quotient,
-    Sum,
-    Verdict,
-    names,
-    number,
-    product,
-    total,
-)
+from symroof.formula import Compare, Formula, Name, Negative, Number, Quotient, Verdict, names, number, product, total
 from symroof.model.chip_costs import busy_links, chip_costs
 from symroof.model.kernels import costs_of
 from symroof.model.program_quantities import amounts, moved_of
@@ -351,14 +338,14 @@ def _beside_the_rule(
     if solved is not None and thumb is not None and not any(isinstance(bound, Root) for bound in bounds):
         gap = exact / rule - 1
         text = to_places(gap, 0) if gap >= 10 else to_digits(gap, 2)
-        left = Sum((Quotient(draft.write(exact), draft.write(rule)), Negative(number(1))))
+        left = total(Quotient(draft.write(exact), draft.write(rule)), Negative(number(1)))
         shown, beside = Number(Fraction(text), text), RelativeGap(solved, thumb)
         draft = draft.add(Step("at", Reason.GAP, left, "~", shown, where, beside, role="gap", point=point))
     high, low = draft.answer.at[point].step("smallest"), draft.answer.step("smallest")
     sizes = draft.answer.at[point].smallest_integer, draft.answer.smallest_integer
     if high is None or low is None or sizes[0] is None or sizes[1] is None:
         return draft
-    rows = Sum((number(sizes[0]), Negative(number(sizes[1]))))
+    rows = total(number(sizes[0]), Negative(number(sizes[1])))
     distance = draft.write(sizes[0] - sizes[1])
     return draft.add(
         Step("at", Reason.FACT, rows, "=", distance, evidence=BoundsCompared(high, low), role="early", point=point)

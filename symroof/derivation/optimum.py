@@ -17,7 +17,7 @@ from symroof.algebra.rounding import decimal, to_digits
 from symroof.derivation.formula_writing import is_negative
 from symroof.derivation.named_formulas import DIGITS, Basis, unit_among
 from symroof.derivation.solving import Optimum, lines, optimum_of
-from symroof.derivation.steps import comparisons, dominance_of
+from symroof.derivation.steps import comparisons, dominance
 from symroof.errors import AlgebraError
 from symroof.formula import Call, Compare, Formula, Frozen, Name, Number, Quotient, Sum, names, number, product
 from symroof.model.quantities import T_MATH, Mismatch, exponents
@@ -172,7 +172,7 @@ def _in_the_regime(
             continue
         factor = ground.layout.factored(cancel(_in_the_sizes(exact / form, *shared)))
         spread = product(write(form), factor)
-        near = dominance_of(similarity_of(exact, form, regime), write)
+        near = dominance(similarity_of(exact, form, regime), write)
         ground = ground.add(
             Step("optimum", Reason.PART, part, "=", spread, equal),
             Step("optimum", Reason.PART, part, "~", write(form), where, near, facts),

@@ -9,7 +9,6 @@ from dataclasses import replace
 from sympy import Expr
 
 from symroof.algebra.regime import Regime
-from symroof.derivation.answer import Answer
 from symroof.derivation.bottlenecks import resources
 from symroof.derivation.counting import traffic, work
 from symroof.derivation.equations import formula_steps, formulas
@@ -19,7 +18,7 @@ from symroof.derivation.named_formulas import Basis
 from symroof.derivation.numbers_at_sizes import conditions_at_sizes, numbers
 from symroof.derivation.premises import Setting, setting_of
 from symroof.derivation.quantity_definitions import ledger_of, require_spoken, substitute
-from symroof.derivation.steps import Draft
+from symroof.derivation.steps import Answer, Draft
 from symroof.derivation.threshold import rule, summary, threshold
 from symroof.derivation.times import ridge, time
 from symroof.errors import AlgebraError

@@ -13,12 +13,11 @@ from symroof.algebra.dominance import laurent_terms, leading_form, similarity_of
 from symroof.algebra.rational import cancel, sign_of, symbols_of
 from symroof.algebra.roots import Root
 from symroof.algebra.rounding import rounded_up, to_digits, to_places
-from symroof.derivation.answer import Point, Steps
 from symroof.derivation.premises import Setting
 from symroof.derivation.quantity_definitions import ledger_of
 from symroof.derivation.solutions import Solution, bound, positivity
 from symroof.derivation.solving import ceiling_of, solution_of, stays_below, supremum
-from symroof.derivation.steps import INTENSITY, RIDGE, Draft, as_number, comparisons, decimals, dominance_of
+from symroof.derivation.steps import INTENSITY, RIDGE, Draft, Point, Steps, as_number, comparisons, decimals, dominance
 from symroof.derivation.whole_sizes import Wholes, whole_step, wholes
 from symroof.errors import AlgebraError
 from symroof.formula import (
@@ -255,7 +254,7 @@ def _decimal(draft: Draft, left: Formula, value: Expr) -> tuple[Step, ...]:
 def _balance_tends(draft: Draft, form: Expr) -> tuple[Step, ...]:
     """What T_math/T_comms tends to in the regime, where no intensity tells which side is longer."""
     setting, left = draft.setting, Quotient(T_MATH, T_COMMS)
-    evidence = dominance_of(similarity_of(setting.compared, form, setting.regime), draft.write)
+    evidence = dominance(similarity_of(setting.compared, form, setting.regime), draft.write)
     return (Step("rule", Reason.FACT, left, "~", draft.write(form), setting.problem.assume, evidence),)
 
 
@@ -275,7 +274,7 @@ def _tends_to(draft: Draft, exact: Solution | None, rule: Solution) -> tuple[Ste
     if not result.holds or not result.certificates:
         return ()
     where = (*comparisons(regime.scaling, draft.write), *setting.equalities)
-    return (Step("rule", Reason.FACT, exact.end.right, "~", rule.end.right, where, dominance_of(result, draft.write)),)
+    return (Step("rule", Reason.FACT, exact.end.right, "~", rule.end.right, where, dominance(result, draft.write)),)
 
 
 def _exact_number(draft: Draft) -> Draft:

@@ -8,10 +8,10 @@ from fractions import Fraction
 
 from sympy import Add, Expr, Integer
 
-from symroof.derivation.answer import Steps
 from symroof.derivation.evaluation import with_figures, with_times
 from symroof.derivation.premises import Setting, setting_of
 from symroof.derivation.quantity_definitions import quantities
+from symroof.derivation.steps import Steps
 from symroof.errors import ModelError
 from symroof.exploration.curves import require_sizes
 from symroof.exploration.regime_map import equality
@@ -93,10 +93,7 @@ def breakdown(problem: Problem) -> Breakdown:
         point = {symbol(name): rational(value) for name, value in values.items()}
         where = (*setting.equalities, *(equality(name, value) for name, value in values.items()))
         for time, parts in times.items():
-            taken = [
-                max(_sum_at(each, formulas, point) for each in sums) * (fraction(stretch.subs(point)) if waits else 1)
-                for *_, sums, waits in parts
-            ]
+            taken = _seconds(parts, formulas, stretch, point)
             steps = [
                 Step("time", Reason.FACT, left, "=", draft.write(seconds), where, role="part")
                 for (_, left, *_), seconds in zip(parts, taken, strict=True)
@@ -105,6 +102,15 @@ def breakdown(problem: Problem) -> Breakdown:
             steps.append(Step("time", Reason.FACT, Group(Name(time)), "=", all_of_it, where, role="whole"))
             bars.append(Bar(draft.add(*steps).since(draft), values, time, tuple(name for name, *_ in parts)))
     return Breakdown(setting, tuple(bars), len(times))
+
+
+def _seconds(
+    parts: Sequence[Part], formulas: Mapping[str, Expr], stretch: Expr, point: Mapping[Expr, Expr]
+) -> list[Fraction]:
+    """What each part of a time takes at a set of sizes."""
+    longest = (max(_sum_at(each, formulas, point) for each in sums) for *_, sums, _ in parts)
+    waits = (fraction(stretch.subs(point)) if waits else 1 for *_, waits in parts)
+    return [seconds * wait for seconds, wait in zip(longest, waits, strict=True)]
 
 
 def _sum_at(times: Sequence[Formula], formulas: Mapping[str, Expr], point: Mapping[Expr, Expr]) -> Fraction:

@@ -8,9 +8,9 @@ from fractions import Fraction
 
 from sympy import Expr
 
-from symroof.derivation.answer import Point
 from symroof.derivation.pipeline import Derivation, derive
 from symroof.derivation.premises import require_arithmetic
+from symroof.derivation.steps import Point
 from symroof.errors import SymroofError
 from symroof.formula import Frozen
 from symroof.model.hardware import Accelerator

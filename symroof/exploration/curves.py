@@ -209,10 +209,7 @@ def curves(problem: Problem, kind: str, over: Axis) -> Curves:
     needed = {name for function in whole.functions.values() for name in function.parameters}
     if x not in needed:
         raise ModelError(f"nothing depends on {x}", expected=f"one of {', '.join(sorted(needed))}")
-    if problem.pad and x in problem.mesh:
-        ends = ({**values, x: Fraction(over.ends[1])} for values in points)
-        points = tuple(padded_sizes(problem.operation, problem.mesh, end) for end in ends)
-        points = tuple({name: size for name, size in values.items() if name != x} for values in points)
+    points = _padded_points(problem, over)
     for values in points:
         require_sizes(needed, {*values, x})
         if x in problem.mesh:
@@ -222,18 +219,32 @@ def curves(problem: Problem, kind: str, over: Axis) -> Curves:
     for values in points if x in setting.problem.mesh else ():
         require_shared_out(setting.problem, {**whole_sizes(values), x: (over.ends[1],)})
     few = [_source(with_chips(problem, x, n), kind) for n in _numbers_below(drawn, over) if kind == "throughput"]
-    result = []
-    for values in points:
-        step = ring or stride(whole.program, setting.problem.mesh, x, values)
-        draft = replace(whole.draft, ledger=replace(whole.draft.ledger, multiples=Multiples(each={x: step})))
-        each = tuple(stretches(draft, whole.times(values), symbol(x), drawn.ends, whole.where(values)))
-        xs = samples(drawn, *map(float, drawn.values if ring else ()), *(float(stretch.ends[0]) for stretch in each))
-        dots = tuple(_few(own, x, values) for own in few)
-        reaches = any(stretch.time == "T_math" for stretch in each)
-        never = (None, False) if reaches else _ceiling(setting, values, symbol(x))
-        result.append(Curve(values, xs, whole.lines(values, x, xs), each, dots, *never))
+    result = [_curve(whole, drawn, ring, values, few) for values in points]
     rule = _rule(setting, symbol(x), over, result, whole.functions) if kind == "throughput" else None
     return Curves(kind, setting, x, over.log, over.ends, ring, tuple(result), rule)
+
+
+def _padded_points(problem: Problem, over: Axis) -> tuple[Mapping[str, Fraction], ...]:
+    """The sets of sizes; padded, where that is asked for, to what the chips at the end of the axis share out."""
+    x, points = over.names[0], problem.at or ({},)
+    if not problem.pad or x not in problem.mesh:
+        return points
+    ends = ({**values, x: Fraction(over.ends[1])} for values in points)
+    padded = [padded_sizes(problem.operation, problem.mesh, end) for end in ends]
+    return tuple({name: size for name, size in values.items() if name != x} for values in padded)
+
+
+def _curve(whole: Source, over: Axis, ring: int | None, values: Mapping[str, Fraction], few: Sequence[Source]) -> Curve:
+    """The curve at a set of sizes, with what takes longest along it, and numbers of chips that are no ring."""
+    setting, x = whole.draft.setting, over.names[0]
+    step = ring or stride(whole.program, setting.problem.mesh, x, values)
+    draft = replace(whole.draft, ledger=replace(whole.draft.ledger, multiples=Multiples(each={x: step})))
+    each = tuple(stretches(draft, whole.times(values), symbol(x), over.ends, whole.where(values)))
+    xs = samples(over, *map(float, over.values if ring else ()), *(float(stretch.ends[0]) for stretch in each))
+    dots = tuple(_few(own, x, values) for own in few)
+    reaches = any(stretch.time == "T_math" for stretch in each)
+    never = (None, False) if reaches else _ceiling(setting, values, symbol(x))
+    return Curve(values, xs, whole.lines(values, x, xs), each, dots, *never)
 
 
 def _require_stages(setting: Setting, over: Axis, values: Mapping[str, Fraction]) -> None:

@@ -65,6 +65,36 @@ def figure(
     Raises :class:`ModelError` where the kind and the axes do not go together, or the axes and the sizes that are put in.
     """
     kind = kind or ("roofline", "throughput", "regimes")[0 if points else min(len(over), 2)]
+    example = _require_kind(kind, over, chips, links, points)
+    setting = setting_of(replace(problem, at=()))
+    if kind not in OF_TIMES:
+        require_arithmetic(setting, "--kind times or breakdown")
+    for each in over:
+        _require_axis(each, problem, setting, example)
+    for values in problem.at:
+        require_sizes_agree(setting, values)
+    for values in problem.at or ({},):
+        ranges = {axis.names[0]: range(axis.ends[0], axis.ends[1] + 1) for axis in over}
+        require_over(setting.problem, {**whole_sizes(values), **ranges}, drawn=True)
+    match kind:
+        case "regimes":
+            for second in problem.at[1:]:
+                raise ModelError(f"a map shows one set of the other sizes, and there is a second: {', '.join(second)}")
+            return plane(problem, *over)
+        case "breakdown":
+            return breakdown(problem)
+        case "latency":
+            return latency(problem, chips or [problem.hardware], *over)
+        case "roofline":
+            axis, links = next(iter(over), None), links or links_of(setting)
+            return roofline(problem, chips or [problem.hardware], links, axis, points)
+    return curves(problem, kind, *over)
+
+
+def _require_kind(
+    kind: str, over: Sequence[Axis], chips: Sequence[Accelerator], links: Sequence[str], points: Sequence[Measured]
+) -> str:
+    """What a kind is drawn over, and of: an example of its axes. Raises :class:`ModelError` for others."""
     require_one_of(kind, KINDS, f"there is no figure {kind!r}", ModelError)
     if (len(chips) > 1 and kind not in ("roofline", "latency")) or (len(links) > 1 and kind != "roofline"):
         raise ModelError(f"{kind} has one chip and one link", hint="--kind roofline shows several")
@@ -73,43 +103,23 @@ def figure(
     least, most = KINDS[kind]
     example = "--over B=1..4096,D=1..4096" if most == 2 else "--over B=1..400" if most else "several --at"
     if not least <= len(over) <= most:
-        raise ModelError(
-            f"{kind} is drawn over {most or 'no'} size{'s' if most > 1 else ''}, and there {'is' if len(over) == 1 else 'are'} {len(over)}",
-            expected=example,
-        )
-    setting = setting_of(replace(problem, at=()))
-    if kind not in OF_TIMES:
-        require_arithmetic(setting, "--kind times or breakdown")
-    for axis in over:
-        name = axis.names[0]
-        if len(axis.names) > 1:
-            raise ModelError(
-                f"an axis of a figure is one size, and {' = '.join(axis.names)} are {len(axis.names)}", expected=example
-            )
-        if axis.ends[0] == axis.ends[1]:
-            raise ModelError(f"{name} has one value", expected="a range, as in B=1..4096")
-        if any(name in values for values in problem.at):
-            raise ModelError(f"{name} runs over its axis and has a size as well", hint=f"leave {name} out of --at")
-        if (value := setting.regime.substitution.get(symbol(name))) is not None:
-            raise ModelError(f"{name} is {value} here", hint="draw over another size")
-    for values in problem.at:
-        require_sizes_agree(setting, values)
-    for values in problem.at or ({},):
-        ranges = {axis.names[0]: range(axis.ends[0], axis.ends[1] + 1) for axis in over}
-        require_over(setting.problem, {**whole_sizes(values), **ranges}, drawn=True)
-    if kind == "regimes":
-        for second in problem.at[1:]:
-            raise ModelError(f"a map shows one set of the other sizes, and there is a second: {', '.join(second)}")
-        return plane(problem, *over)
-    if kind == "breakdown":
-        return breakdown(problem)
-    if kind == "latency":
-        return latency(problem, chips or [problem.hardware], *over)
-    if kind == "roofline":
-        return roofline(
-            problem, chips or [problem.hardware], links or links_of(setting), next(iter(over), None), points
-        )
-    return curves(problem, kind, *over)
+        sizes, are = f"{most or 'no'} size{'s' if most > 1 else ''}", "is" if len(over) == 1 else "are"
+        raise ModelError(f"{kind} is drawn over {sizes}, and there {are} {len(over)}", expected=example)
+    return example
+
+
+def _require_axis(axis: Axis, problem: Problem, setting: Setting, example: str) -> None:
+    """An axis is one size that has several values, and no other."""
+    name = axis.names[0]
+    if len(axis.names) > 1:
+        together = f"{' = '.join(axis.names)} are {len(axis.names)}"
+        raise ModelError(f"an axis of a figure is one size, and {together}", expected=example)
+    if axis.ends[0] == axis.ends[1]:
+        raise ModelError(f"{name} has one value", expected="a range, as in B=1..4096")
+    if any(name in values for values in problem.at):
+        raise ModelError(f"{name} runs over its axis and has a size as well", hint=f"leave {name} out of --at")
+    if (value := setting.regime.substitution.get(symbol(name))) is not None:
+        raise ModelError(f"{name} is {value} here", hint="draw over another size")
 
 
 def rows(drawn: Drawn) -> tuple[Row, tuple[Row, ...]]:

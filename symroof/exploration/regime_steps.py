@@ -15,13 +15,12 @@ from symroof.algebra.fan import Fan
 from symroof.algebra.rational import cancel, polynomial, ratio, symbols_of
 from symroof.algebra.regime import Regime, Relation
 from symroof.algebra.roots import whole_number
-from symroof.derivation.answer import Steps
 from symroof.derivation.formula_writing import Layout
 from symroof.derivation.intensity import growth_steps
 from symroof.derivation.premises import Setting
 from symroof.derivation.solutions import positivity
 from symroof.derivation.solving import ceiling_of, limit, monotony, solution_of, stays_below
-from symroof.derivation.steps import INTENSITY, RIDGE, Draft, comparisons, dominance_of
+from symroof.derivation.steps import INTENSITY, RIDGE, Draft, Steps, comparisons, dominance
 from symroof.derivation.whole_sizes import wholes
 from symroof.formula import Compare, Formula, Frozen, Group, Name, Quotient, Verdict, number, several_of, total
 from symroof.model.kernels import costs_of
@@ -87,7 +86,7 @@ def limit_step(left: Formula, exact: Expr, form: Expr, regime: Regime, layout: L
     right = layout.write(form)
     if not similarity.certificates and not any(relation == "~" for _, relation, _ in regime.relations):
         return Step("regime", Reason.LEADING, left, "=", right, assume, role="leading")
-    evidence = dominance_of(similarity, layout.write)
+    evidence = dominance(similarity, layout.write)
     return Step("regime", Reason.LEADING, left, "~", right, assume, evidence, role="leading")
 
 
@@ -177,7 +176,7 @@ def sum_of_leaders(draft: Draft, regime: Regime, left: Formula, of: tuple[Traffi
     whole = Add(*(t.amount for t in of))
     large = tuple(t for t in of if not vanishes(t.amount / whole, regime)) or of
     right, similarity = total(*(t.name for t in large)), similarity_of(whole, Add(*(t.amount for t in large)), regime)
-    assume, evidence = comparisons(regime.relations, draft.write), dominance_of(similarity, draft.write)
+    assume, evidence = comparisons(regime.relations, draft.write), dominance(similarity, draft.write)
     return Step("regime", Reason.LEADING, left, "~", right, assume, evidence, role=role)
 
 

@@ -24,7 +24,7 @@ from symroof.derivation.intensity import margin_steps
 from symroof.derivation.pipeline import draft_of, first_draft, up_to_ridge
 from symroof.derivation.premises import Setting, require_sizes_agree
 from symroof.derivation.quantity_definitions import PEAK, times_in_figures
-from symroof.derivation.steps import INTENSITY, T_UPPER, Draft, comparisons, dominance_of
+from symroof.derivation.steps import INTENSITY, T_UPPER, Draft, comparisons, dominance
 from symroof.errors import AlgebraError, ContradictionError, ModelError
 from symroof.exploration.regime_map import (
     MapPoint,
@@ -118,12 +118,10 @@ def time_regimes(problem: Problem) -> TimeRegimes:
     require_scalings(problem)
     setting = first_draft(problem).setting
     setting = replace(setting, rates=slowest(setting.rates, setting.exact))
-    if len(several := setting.rates.latencies) > 1:
-        shown = " and ".join(str(expression(latency)).replace("*", " ") for latency in several)
-        raise ModelError(f"which hops take longest is open: {shown}", expected="--on CHIP, or --given for each latency")
-    draft = up_to_ridge(draft_of(setting))
-    draft, setting = with_definitions(draft, ("T_lower", "T_upper")), draft.setting
-    times = _times(setting)
+    _require_one_latency(setting)
+    draft = with_definitions(up_to_ridge(draft_of(setting)), ("T_lower", "T_upper"))
+    setting = draft.setting
+    times = _times(draft.setting)
     value = cancel(Add(*(time.amount for time in times)))
     plain = Regime((*setting.regime.relations, *at_least_two(setting)), setting.least_one)
     whole = result = _cells(value, plain, setting)
@@ -147,6 +145,12 @@ def time_regimes(problem: Problem) -> TimeRegimes:
         draft.add(*_always_smaller(draft, whole)).since(draft),
         None if evidence is None else check_partition(named, evidence, assumed, draft.ledger),
     )
+
+
+def _require_one_latency(setting: Setting) -> None:
+    if len(several := setting.rates.latencies) > 1:
+        shown = " and ".join(str(expression(latency)).replace("*", " ") for latency in several)
+        raise ModelError(f"which hops take longest is open: {shown}", expected="--on CHIP, or --given for each latency")
 
 
 def _require_scales(relations: Iterable[Relation], setting: Setting) -> None:
@@ -224,9 +228,7 @@ def _steps(draft: Draft, times: tuple[Traffic, ...], form: Expr, regime: Regime)
     leader = next((time for time in times if time.name == lead.right), None)
     if leader is None:
         return draft.add(lead).since(draft)
-    own, of_whole = (
-        dominance_of(similarity_of(amount, form, regime), draft.write) for amount in (leader.amount, whole)
-    )
+    own, of_whole = (dominance(similarity_of(amount, form, regime), draft.write) for amount in (leader.amount, whole))
     evidence, right = LongestTimeLimit(leader.name, own, of_whole), draft.layout.factored(form)
     tends = Step("regime", Reason.LEADING, T_LOWER, "~", right, assumed, evidence, role="leading")
     return draft.add(lead, tends).since(draft)

@@ -15,7 +15,7 @@ kernel reads is read with it.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 from sympy import Expr, Integer
@@ -98,6 +98,10 @@ class Load(Frozen):
 Exchanged = frozenset["str | tuple[str, str]"]
 
 
+# What a kernel needs of a part: the part, the line and its statement, the tensor there, and whether it is needed entire.
+Need = tuple[str, Line, Statement, Tensor, bool]
+
+
 def kernel_loads(lines: tuple[Line, ...], program: Program, exchanged: Exchanged = frozenset()) -> tuple[Load, ...]:
     """What a kernel reads from memory, each tensor once: whole if some statement needs it whole, else the rows that each looks
     up, whatever the order of the statements. What is exchanged comes from memory as well."""
@@ -105,24 +109,7 @@ def kernel_loads(lines: tuple[Line, ...], program: Program, exchanged: Exchanged
     if any(line.statement.lies for line in lines):
         copied = ((line, tensor) for line in lines for tensor in memory.copied(line))
         return tuple(Load(line, tensor, ((line.statement, tensor),)) for line, tensor in copied)
-    on_chip = {line.statement.name for line in lines}
-    on_chip |= {s.name for line in lines if line.fuse is not None for s in line.fuse.again if not s.lies}
-    on_chip -= exchanged
-    for statement in memory.lying:
-        if statement.name not in exchanged and on_chip.issuperset(str(t.name) for t in statement.operands):
-            on_chip.add(statement.name)
-    users = dict[str, tuple[Line, Statement]]()
-    for line in lines:  # what the fuse makes again is on the chip once, for the first of them
-        again = () if line.fuse is None else (s for s in line.fuse.again if not s.lies)
-        users |= {user.name: (line, user) for user in (line.statement, *again) if user.name not in users}
-    needs: list[tuple[str, Line, Statement, Tensor, bool]] = []
-    for line, user in users.values():
-        for tensor, operand in zip(user.read, user.operands, strict=True):
-            name, entire = str(tensor.name), tensor is operand
-            parts = memory.parts(name, line.repeats) if entire else (memory.root(name, line.repeats),)
-            local = on_chip if (user.name, name) not in exchanged else frozenset[str]()
-            from_memory = () if name in local else parts
-            needs += ((part, line, user, tensor, entire) for part in from_memory if part not in local)
+    needs = tuple(_needs(lines, program, exchanged))
     whole_reads: dict[str, list[tuple[Statement, Tensor]]] = {}
     for part, _, user, tensor, entire in needs:
         if entire:
@@ -140,6 +127,25 @@ def kernel_loads(lines: tuple[Line, ...], program: Program, exchanged: Exchanged
             result.append(Load(line, stored_tensor, tuple(whole_reads[part]), memory.turned(part)))
             whole_reads[part] = []
     return tuple(result)
+
+
+def _needs(lines: tuple[Line, ...], program: Program, exchanged: Exchanged) -> Iterator[Need]:
+    """What the statements of a kernel need of tensors, or of their parts, that are not on the chip."""
+    memory, users = program.memory, dict[str, tuple[Line, Statement]]()
+    for line in lines:  # what the fuse makes again is on the chip once, for the first of them
+        again = () if line.fuse is None else (s for s in line.fuse.again if not s.lies)
+        users |= {user.name: (line, user) for user in (line.statement, *again) if user.name not in users}
+    on_chip = {*users} - exchanged
+    for statement in memory.lying:
+        if statement.name not in exchanged and on_chip.issuperset(str(t.name) for t in statement.operands):
+            on_chip.add(statement.name)
+    for line, user in users.values():
+        for tensor, operand in zip(user.read, user.operands, strict=True):
+            name, entire = str(tensor.name), tensor is operand
+            parts = memory.parts(name, line.repeats) if entire else (memory.root(name, line.repeats),)
+            local = on_chip if (user.name, name) not in exchanged else frozenset[str]()
+            from_memory = () if name in local else parts
+            yield from ((part, line, user, tensor, entire) for part in from_memory if part not in local)
 
 
 def cost_owners(lines: tuple[Line, ...], program: Program) -> Mapping[str, str]:

@@ -11,21 +11,7 @@ from functools import cached_property
 from sympy import Expr, Integer, Mul
 
 from symroof.errors import ModelError, suggestion
-from symroof.formula import (
-    Call,
-    Compare,
-    Formula,
-    Frozen,
-    Group,
-    Name,
-    Negative,
-    Number,
-    Power,
-    Product,
-    Quotient,
-    Sum,
-    fold,
-)
+from symroof.formula import Call, Compare, Formula, Frozen, Name, Negative, Number, Power, Product, Quotient, Sum, fold
 from symroof.symbols import rational, symbol
 
 
@@ -206,7 +192,7 @@ class SizePrinter:
     def negative(self, node: Negative, body: str) -> str:
         return f"-{_bracketed(node.body, body)}"
 
-    def group(self, node: Group, body: str) -> str:
+    def group(self, node: Formula, body: str) -> str:
         return f"({body})"
 
     def call(self, node: Call, *arguments: str) -> str:

@@ -14,12 +14,11 @@ from sympy import Expr
 
 from symroof.algebra.roots import Root
 from symroof.algebra.rounding import decimal, shorten
-from symroof.derivation.answer import Steps
 from symroof.derivation.named_formulas import ASKED, formula_result, unit_in
 from symroof.derivation.pipeline import Derivation, draft_after, values_alone
 from symroof.derivation.premises import Setting, setting_of
 from symroof.derivation.quantity_definitions import quantities
-from symroof.derivation.steps import as_number
+from symroof.derivation.steps import Steps, as_number
 from symroof.errors import CheckError, ReadingError, SymroofError, suggestion
 from symroof.formula import Formula, Frozen, Number, names
 from symroof.model.problem import Problem

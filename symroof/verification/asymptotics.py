@@ -7,12 +7,11 @@ from functools import lru_cache
 
 from sympy import Expr
 
-import symroof.algebra.dominance as dominance
-from symroof.algebra.dominance import limit, similarity_of
+from symroof.algebra.dominance import leading_form, limit, similarity_of
 from symroof.algebra.rational import cancel
 from symroof.algebra.regime import Regime, Relation
 from symroof.derivation.solving import PLAIN, is_positive
-from symroof.derivation.steps import comparisons, dominance_of
+from symroof.derivation.steps import comparisons, dominance
 from symroof.errors import AlgebraError
 from symroof.formula import Compare, Sizes, several_of
 from symroof.proof.check import check
@@ -40,7 +39,7 @@ def _regime(relations: tuple[Relation, ...], least_one: frozenset[Expr]) -> Regi
     return Regime(relations, least_one | grown)
 
 
-leading = lru_cache(maxsize=1024)(dominance.leading_form)
+leading = lru_cache(maxsize=1024)(leading_form)
 # The regime with a symbol constant.
 held = lru_cache(maxsize=256)(Regime.holding)
 
@@ -93,7 +92,7 @@ def _near(a: Expr, b: Expr, regime: Regime) -> Check | None:
     if not similarity.holds:
         return None
     write = PLAIN.write
-    assumed, evidence = comparisons(regime.relations, write), dominance_of(similarity, write)
+    assumed, evidence = comparisons(regime.relations, write), dominance(similarity, write)
     step = Step("claim", Reason.LEADING, write(a), "~", write(b), assumed, evidence)
     shown = check(step, Ledger(Sizes(regime.least_one, several_of(regime.least_one)).named))
     return shown if similarity.certificates else IDENTITY

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import Any
 
+from symroof.derivation.counting import label_formula
 from symroof.derivation.pipeline import Derivation, SketchDerivation
 from symroof.derivation.steps import INTENSITY, RIDGE
 from symroof.errors import ReadingError
@@ -15,7 +16,7 @@ from symroof.model.quantities import BANDWIDTH, PEAK, T_COMMS, T_LOWER, T_MATH, 
 from symroof.proof.propositions import without_cases
 from symroof.proof.step import Reason, Role, Step, named_formula
 from symroof.rendering.pages.derivation_view import TABLED, CostTables, SketchView, View, listing
-from symroof.rendering.pages.mesh_view import OF_CHIPS, is_of_one_chip, label_formula
+from symroof.rendering.pages.mesh_view import OF_CHIPS, is_of_one_chip
 from symroof.rendering.pages.number_formats import bound_shown, in_decimals, quantity, shown_times, unit_of_times
 from symroof.rendering.pages.number_tables import NumberTables
 from symroof.rendering.pages.page import Block, Grid, Lines, Page, Section, render_page
@@ -191,7 +192,8 @@ class Writer:
             rows = tuple(tuple(self.say(f"of_{column}", name) for column in columns) for name in program.names)
             yield Grid(tuple(self.say("head_of", column) for column in columns), rows)
 
-    def _answer(self, sized: list[dict[str, Any]]) -> Grid:
+    def _answer_names(self) -> list[str]:
+        """The names of the rows of the answer that are not of one point."""
         view, text = self.view, self.form == "text"
         stocks = [name for name in ("params", "trainable", "caches", "saved") if view.formula_of(name)]
         work = ["flops", "ops"] if view.formula_of("ops") and not (view.operation.vector or view.mesh) else ["flops"]
@@ -202,29 +204,31 @@ class Writer:
             names = [*stocks, *([*moved] if view.formula_of("bytes") else ()), "lower"]
         if view.ridge is not None and (view.setting.over_network or text or self.short):
             names.insert(-1, "ridge")
-        names += [name for name, role in ASKED if view.formula_of(role)]
-        lettered = self.short and bool(self.in_letters)
+        return [*names, *(name for name, role in ASKED if view.formula_of(role))]
+
+    def _answer(self, sized: list[dict[str, Any]]) -> Grid:
+        view, lettered = self.view, self.short and bool(self.in_letters)
         apart = [p for p in view.points if p not in sized or len(sized) < 2]
         rows: list[tuple[str, ...]] = []
 
-        def add(say: Sentences, about: str, *facts: object) -> None:
-            near = say(f"near_{about}", *facts) if about in NEAR and not (lettered and about == "bytes") else ""
-            rows.append((say(f"label_{about}", *facts), say(f"cell_{about}", *facts), near))
-
-        for name in names:
-            add(self.say, name)
+        for name in self._answer_names():
+            rows.append(self._row(self.say, name))
             if name == "compute" and lettered and self.above in self.in_letters:
                 shown = self.typesetter.inline(bound_shown(without_cases(self.in_letters[self.above])))
                 rows[-1] = (rows[-1][0], shown, rows[-1][2])
             for about, link in view.mesh.rows(name) if view.mesh is not None else ():
-                add(self.of_chips, about, link)
-        for point in (p for p in apart if p["answer"].step("solution")):
-            add(self.say, "solved", point)
-        for point in (p for p in apart if not p["same"]):
-            add(self.say, "point", point)
+                rows.append(self._row(self.of_chips, about, link))
+        rows += (self._row(self.say, "solved", point) for point in apart if point["answer"].step("solution"))
+        rows += (self._row(self.say, "point", point) for point in apart if not point["same"])
         columns = ("label", "cell", "near") if view.scaling else ("label", "cell")
         head = tuple(self.say(f"head_{column}") for column in columns)
         return Grid(head, tuple(row[: len(columns)] for row in rows), ledger=True)
+
+    def _row(self, say: Sentences, about: str, *facts: object) -> tuple[str, ...]:
+        """A row of the answer: its label, what it says, and what it nearly is."""
+        has_near = about in NEAR and not (self.short and self.in_letters and about == "bytes")
+        near = say(f"near_{about}", *facts) if has_near else ""
+        return say(f"label_{about}", *facts), say(f"cell_{about}", *facts), near
 
     def _sections(self, names: list[str]) -> Iterator[Section]:
         """The sections that say something: what prose alone would say of one statement may be nothing."""

@@ -197,11 +197,6 @@ def is_of_one_chip(formula: Formula) -> bool:
     return isinstance(formula, Name) and (formula.name.endswith(PER_CHIP) or formula.name.startswith("sent("))
 
 
-def label_formula(label: str) -> Formula:
-    """A dimension or an axis as a formula."""
-    return number(int(label)) if label.isdigit() else Name(label)
-
-
 def owner_of(step: Step) -> str:
     """The statement that an amount of one chip is about; a product on one line has no name."""
     assert isinstance(step.left, Name)
