@@ -21,7 +21,7 @@ from symroof.cli.document_commands import build, verify
 from symroof.cli.options import complain, shell_words_hint
 from symroof.cli.question_commands import compare, derive, listing, page, plot, reference, regimes, sweep
 from symroof.cli.trace_command import trace
-from symroof.errors import FLAGS, CheckError, SymroofError, bug, suggestion
+from symroof.errors import FLAGS, CheckError, SymroofError, bug, nearest, suggestion
 from symroof.reading.keys import CALLED, KEYS
 
 # How many objects are made before memory is tidied.
@@ -94,6 +94,10 @@ MEANT = {
 }
 
 
+# What is said in other words to another command.
+ELSEWHERE = {"value": ("--of",), "of": ("--value",), "over": ("--grid",), "grid": ("--over",), "sizes": ("--at",)}
+
+
 def _usage_message(error: click.ClickException, given: list[str]) -> str:
     """A fault of the usage, and what is done about it."""
     if isinstance(error, click.UsageError) and error.message.startswith("No such command"):
@@ -107,9 +111,11 @@ def _usage_message(error: click.ClickException, given: list[str]) -> str:
         return error.format_message()
     if error.option_name in ("-", "->", "->>"):
         return f"{error.format_message()}\n  {shell_words_hint(given)}"
-    if option := MEANT.get(error.option_name.removeprefix("--").replace("-", "_")):
-        return f"there is no option {error.option_name}\n  did you mean {option}?"
-    return error.format_message()
+    name, params = error.option_name.lstrip("-").replace("-", "_"), error.ctx.command.params if error.ctx else []
+    own = [option for param in params for option in param.opts]
+    meant = (MEANT.get(name), *ELSEWHERE.get(name, ()), f"--{nearest(name, (option.lstrip('-') for option in own))}")
+    hint = next((f"\n  did you mean {option}?" for option in meant if option in own), "")
+    return f"there is no option {error.option_name}{hint}"
 
 
 def with_verb(words: list[str]) -> list[str]:

@@ -13,6 +13,7 @@ from dataclasses import replace
 from fractions import Fraction
 from functools import partial
 from itertools import chain
+from math import inf
 
 from sympy import Poly
 
@@ -210,7 +211,14 @@ def compare_numbers(question: Question) -> Finding:
             return replace(other, link=link, value=question.left, remarks=(taken, *other.remarks))
         if other.verdict in ACCEPTED or right:
             return undecided(link, "unknown_units", question.left)
+        if taken is not None and off_by(other) < off_by(finding):
+            finding = replace(other, link=link)  # what is wrong is told in the unit that is meant
     return finding
+
+
+def off_by(finding: Finding) -> float:
+    """How far a finding says that its number is off."""
+    return min((abs(remark.facts["share"]) for remark in finding.remarks if remark.kind == "deviation"), default=inf)
 
 
 def _compared(question: Question) -> Finding:
@@ -343,7 +351,8 @@ def _in_open_units(question: Question) -> Readings:
     with suppress(Mismatch):
         units = [unit_exponents(mapped(side, _counted), question.context, True) for side in sides]
         if not units[0] or units[0] != units[1]:
-            shifts = (shift for prefix in PREFIXES for shift in (prefix, 1 / prefix))
+            prefixes = PREFIXES if any(getattr(node, "unit", "") == "bytes" for node in nodes(link.right)) else PREFIXES[:4]
+            shifts = (shift for prefix in prefixes for shift in (prefix, 1 / prefix))
             yield from ((replace(question, left=_times(shift, link.left)), None) for shift in shifts)
 
 
