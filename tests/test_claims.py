@@ -17,6 +17,7 @@ from symroof.reading.claim_sets import read_exercise
 from symroof.reading.claims import Chain, Logic, read_claim
 from symroof.reading.expressions import Scope, read_expression
 from symroof.rendering.pages.report_page import Explainer
+from symroof.verification import budget
 from symroof.verification.definitions import context_of
 from symroof.verification.judge import judge
 from symroof.verification.judgement import GOOD
@@ -248,7 +249,7 @@ def test_units_that_do_not_agree_are_named(claim, left, right):
     [
         ("9850/41 = 240", "rounded", 2), ("39400/9 = 4377", "truncated", 4), ("61333 = 61000", "rounded", 2), ("13990/10 = 1.3e3", "truncated", 2),
         ("9850/41 = 240.2", "rounded", 4), ("9850/41 = 240.24", "rounded", 5), ("2/3 = 0.67", "rounded", 2), ("2/3 = 0.66", "truncated", 2),
-        ("-2/3 = -0.66", "truncated", 2), ("1/989 = 1.01 ms", "rounded", 3),
+        ("-2/3 = -0.66", "truncated", 2), ("1/989 = 1.01 ms", "rounded", 3), ("2/3 * A = 0.67A", "rounded", 2), ("2/3 * A = 0.66A", "truncated", 2),
     ],
 )  # fmt: skip
 def test_the_rounding_rule(claim, how, digits):
@@ -263,13 +264,6 @@ def test_times_that_are_equal_are_called_so():
     problem = {**MATMUL, "operation": "bf16[B, D] * int8[D, F] -> bf16[B, F]", "given": {"HBM": "8.1e11"}}
     text = sr.verify({**problem, "claims": ["compute-bound when B > 129.35 at D = F = 8000"]}).to_text()
     assert re.search(r"B = 394000/3043: T_math = 84\.13 .s = T_comms = 84\.13 .s", text)
-
-
-@pytest.mark.parametrize(("claim", "how"), [("2/3 * A = 0.67A", "rounded"), ("2/3 * A = 0.66A", "truncated")])
-def test_two_digits_of_a_factor_are_enough_for_the_rounding_rule(claim, how):
-    found = verdict(claim)
-    assert (found.verdict, found.worst.remarks[0].kind) == ("rounded", how)
-    assert verdict(claim.replace("0.6", "0.5")).verdict == "wrong"
 
 
 @pytest.mark.parametrize(
@@ -412,8 +406,6 @@ def test_a_counterexample_of_conditions_is_one(claim, left, right):
 
 def test_the_work_of_a_claim_is_limited(monkeypatch):
     """The work is counted, so a verdict is the same on every machine; what is not decided says so."""
-    from symroof.verification import budget
-
     assert verdict("A^2 + B^2 >= 2AB").verdict == "holds"
     monkeypatch.setattr("symroof.verification.judge.limited", lambda: budget.limited(5))
     found = verdict("A^2 + B^2 >= 2AB")
@@ -421,10 +413,8 @@ def test_the_work_of_a_claim_is_limited(monkeypatch):
 
 
 def test_a_mistake_that_takes_too_much_work_leaves_the_verdict(monkeypatch):
-    from symroof.verification.budget import Exhausted
-
     def exhausted(finding, context):
-        raise Exhausted
+        raise budget.Exhausted
 
     monkeypatch.setattr("symroof.verification.judge.diagnosed", exhausted)
     assert verdict("2*3 = 7").verdict == "wrong"

@@ -14,10 +14,12 @@ import pytest
 from effort import draws
 
 import symroof as sr
+from symroof.errors import ReadingError
 from symroof.formula import Both, Cases, Compare, Either, Name, Verdict, nodes
 from symroof.proof.propositions import without_cases
 from symroof.reading.claim_sets import read_exercise
-from symroof.reading.claims import read_claim
+from symroof.reading.claims import read_claim, read_regime
+from symroof.reading.name_scope import Scope
 from symroof.verification.definitions import context_of
 from symroof.verification.judge import judge
 
@@ -162,10 +164,6 @@ def test_a_condition_by_cases_says_on_one_line_what_it_says_by_cases():
 
 @pytest.mark.parametrize("text", ["B << D )", "B << D,", "B -> oo; D"])
 def test_a_regime_ends_where_it_ends(text):
-    from symroof.errors import ReadingError
-    from symroof.reading.claims import read_regime
-    from symroof.reading.name_scope import Scope
-
     with pytest.raises(ReadingError):
         read_regime(text, Scope(("B", "D", "F")))
 

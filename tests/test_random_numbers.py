@@ -2,18 +2,17 @@
 
 from decimal import Decimal, getcontext, localcontext
 from fractions import Fraction
-from math import prod
 from random import Random
 
 import pytest
 
 import symroof as sr
-from symroof.errors import AlgebraError
-from symroof.formula import Call, Formula, Negative, Number, Power, Product, Quotient, Sum
+from symroof.formula import Call, Formula, Negative, Number, Power, Product, Quotient, Sum, nodes
 from symroof.proof.pointwise import sign_of_difference
 from symroof.verification.intervals import enclosed
 
-PLACES, SEVENTH = 200, Number(Fraction(1, 7))
+PLACES, SEVENTH, HALVES = 200, Number(Fraction(1, 7)), Number(Fraction(3, 2))
+IRRATIONAL = ("sqrt", "exp", "log", "log2")
 
 
 def away(value: Decimal) -> Decimal:
@@ -38,7 +37,7 @@ def drawn(random: Random, depth: int) -> tuple[Formula, Decimal]:
         "quotient": lambda: (Quotient(a, b), x / away(y)),
         "power": lambda: (Power(a, Number(Fraction(k := random.randint(-3, 4)))), (x if k > 0 else away(x)) ** k),
         "sqrt": lambda: (Call("sqrt", (Call("abs", (a,)),)), abs(x).sqrt()),
-        "root": lambda: (Power(Call("abs", (a,)), Number(Fraction(3, 2))), abs(x) * abs(away(x)).sqrt()),
+        "root": lambda: (Power(Call("abs", (a,)), HALVES), abs(x) * abs(away(x)).sqrt()),
         "exp": lambda: (Call("exp", (a,)), x.exp()) if small else (a, x),
         "log": lambda: (Call("log", (Sum((Call("abs", (a,)), SEVENTH)),)), (abs(x) + Decimal(1) / 7).ln()),
         "max": lambda: (Call("max", (a, b, Negative(b))), max(x, y, -y)),
@@ -68,15 +67,11 @@ def test_an_enclosure_holds_the_value_and_little_else(seed):
             assert low - slack <= value <= high + slack
             assert high - low <= Decimal(10) ** -8 * (1 + abs(value))
             assert enclosure.low <= enclosure.middle <= enclosure.high
+            assert enclosure.exact or any(
+                getattr(n, "function", "") in IRRATIONAL or n == HALVES for n in nodes(formula)
+            )
             assert enclosure.low <= 0 or value > -slack
             assert enclosure.high >= 0 or value < slack
-
-
-@pytest.mark.parametrize("power", [-2, 0])
-def test_a_power_of_what_may_be_zero_is_refused(power):
-    nothing = Sum((Call("sqrt", (Number(Fraction(2)),)), Negative(Call("sqrt", (Number(Fraction(2)),)))))
-    with pytest.raises(AlgebraError):
-        enclosed(Power(nothing, Number(Fraction(power))))
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -136,45 +131,3 @@ def test_numbers_in_claims_are_judged_to_their_last_digit(seed):
     for (claim, right), found in zip(claims, judgements, strict=True):
         assert (found.verdict in ("holds", "rounded")) == right, claim
     assert getcontext().prec < PLACES
-
-
-def notations(value):
-    """A whole number as people write it: in full, with an exponent, with a power of ten behind it."""
-    digits = str(value).rstrip("0") or "0"
-    point = f"{digits[0]}.{digits[1:] or 0}"
-    return (
-        str(value),
-        f"{point}e{len(str(value)) - 1}",
-        f"{digits}e{len(str(value)) - len(digits)}",
-        f"{point}*10^{len(str(value)) - 1}",
-    )
-
-
-@pytest.mark.parametrize("behind", ["", "*N"])
-@pytest.mark.parametrize("seed", range(4))
-def test_a_verdict_does_not_depend_on_how_factors_are_written(seed, behind):
-    random, seen = Random(seed), set()
-    known = [  # 1.96608e14 and 2.097152e6 to one digit, 6.7584e6 cut off to two; 2000000 has two digits, which are 21
-        ([4, 2, 128, 128, 1500000000], "2e14", "rounded"), ([3300, 2048], "6.7e6", "rounded"), ([512, 4096], "2e6", "rounded"),
-        ([512, 4096], "2000000", "wrong"), ([512, 4096], "1e6", "wrong"), ([3300, 2048], "6.6e6", "wrong"),
-    ]  # fmt: skip
-    for case in range(12):
-        factors = [
-            random.choice([2, 3, 128, 500, 4096, 12345, 33000, 10**6, 1500000000]) for _ in range(random.randint(2, 4))
-        ]
-        value, places = prod(factors), random.randint(1, 3)
-        shift = max(0, len(str(value)) - places)
-        head = value // 10**shift + random.choice([0, 0, 1, 2])
-        result = random.choice([f"{head}e{shift}", str(head * 10**shift)])
-        factors, result, expected = known[case] if case < len(known) and not seed else (factors, result, None)
-        claims = [
-            f"{'*'.join(map(random.choice, map(notations, factors)))}{behind} = {result}{behind}" for _ in range(5)
-        ]
-        verdicts = [one.verdict for one in sr.verify({"claims": claims}).judgements]
-        assert len(set(verdicts)) == 1, list(zip(claims, verdicts, strict=True))
-        off = abs(Fraction(result) / prod(factors) - 1)
-        assert off < Fraction(1, 4) or verdicts[0] == "wrong"
-        assert off or verdicts[0] == "holds"
-        assert expected in (None, verdicts[0])
-        seen.add(verdicts[0])
-    assert {"rounded", "wrong"} <= seen

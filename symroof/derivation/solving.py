@@ -19,6 +19,7 @@ from symroof.algebra.solvers import Optimum as Optimum, least_maximum, least_sum
 from symroof.derivation.formula_writing import Layout
 from symroof.derivation.solutions import Solution, bands, written_solution
 from symroof.formula import (
+    MIRRORED,
     Both,
     Call,
     Cases,
@@ -138,9 +139,10 @@ def _at_the_end(formula: Formula) -> Formula:
 
 @lru_cache(maxsize=256)
 def solve_condition(
-    left: Expr, right: Expr, variable: Expr, least_one: frozenset[Expr]
+    left: Expr, right: Expr, variable: Expr, least_one: frozenset[Expr], relation: str = ">"
 ) -> tuple[tuple[Solution, ...], ...]:
-    """The x with left > right where either side may be a Max or Min: any row holds, a row being all of its solutions.
+    """The x with left > right, or another order, where either side may be a Max or Min: any row holds, a row being all of
+    its solutions.
 
     >>> from symroof.symbols import symbol
     >>> B, D = symbol("B"), symbol("D")
@@ -148,18 +150,20 @@ def solve_condition(
     >>> [[s.bound for s in row] for row in solve_condition(B, Max(2*D, Integer(5)), B, frozenset({B, D}))]
     [[2*D, 5]]
     """
+    if relation[0] == "<":
+        return solve_condition(right, left, variable, least_one, MIRRORED[relation])
     for side, function, every in ((right, Max, True), (left, Min, True), (right, Min, False), (left, Max, False)):
         if not isinstance(side, function):
             continue
         pairs = ((left, part) if side is right else (part, right) for part in sorted(side.args, key=str))
-        parts = [solve_condition(*pair, variable, least_one) for pair in pairs]
+        parts = [solve_condition(*pair, variable, least_one, relation) for pair in pairs]
         if not every:
             return tuple(row for rows in parts for row in rows)
         rows: tuple[tuple[Solution, ...], ...] = ((),)
         for alternatives in parts:
             rows = tuple((*row, *more) for row in rows for more in alternatives)
         return rows
-    return ((solution_of(left, right, variable, least_one),),)
+    return ((relation_solved(left, right, relation, variable, least_one),),)
 
 
 def limit(value: Expr, variable: Expr, least_one: frozenset[Expr]) -> Expr:

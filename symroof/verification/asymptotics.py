@@ -39,7 +39,6 @@ def _regime(relations: tuple[Relation, ...], least_one: frozenset[Expr]) -> Regi
     return Regime(relations, least_one | grown)
 
 
-leading = lru_cache(maxsize=1024)(leading_form)
 # The regime with a symbol constant.
 held = lru_cache(maxsize=256)(Regime.holding)
 
@@ -48,6 +47,12 @@ held = lru_cache(maxsize=256)(Regime.holding)
 def joined(regime: Regime, relations: tuple[Relation, ...]) -> Regime:
     """The regime with further relations; raises AlgebraError where they contradict it."""
     return Regime((*regime.relations, *relations), regime.least_one)
+
+
+def alike(x: Expr, regime: Regime, *signs: str) -> set[Expr]:
+    """The symbols that the regime says are like x."""
+    ties = [{left, right} for left, relation, right in regime.relations if relation in signs]
+    return {y for ends in ties if x in ends for y in ends - {x} if y.is_Symbol}
 
 
 def eventually_positive(value: Expr, regime: Regime) -> bool:
@@ -59,6 +64,7 @@ def eventually_positive(value: Expr, regime: Regime) -> bool:
     return False
 
 
+@lru_cache(maxsize=1024)
 def led(value: Expr, regime: Regime) -> tuple[Expr, Check]:
     """The leading form of a rational function in the regime, and what shows it. Raises AlgebraError where it has none."""
     form = leading(value, regime)

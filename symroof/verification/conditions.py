@@ -1,16 +1,16 @@
 """Conditions: P <=> Q, P => Q, and what holds always or never.
 
-P <=> Q is accepted where, in this order, and with P and Q exchanged as well,
+P and Q are sets of sizes, in the domain and under the facts. P <=> Q is accepted where, with P and Q exchanged as well,
 
-    (i)    both are the same set over the whole domain
-    (ii)   in the regime, with the unknown x of Q held constant, the bound of P put into the left side of Q tends to
-           the right side of Q, in the same direction; or the ratio of P tends to one that says the same as Q
-    (iii)  both are the same whole numbers, where x is a size and the bounds are numbers
-    (iv)   the printed bound is the true one, rounded; or both are the same set with the ridge, or with what
-           another resource has in its place, for each number that rounds it
+    (i)    both are the same set
+    (ii)   their leading forms in the regime are
+    (iii)  both leave the same whole numbers to a size, and a bound is whole
+    (iv)   both are the same once a number that is printed in Q is the one that puts its bound on that of P, or is a ridge,
+           where it rounds that
 
 and it is conditional where (ii) to (iv) hold in a regime that nobody stated, or where what Q divides by is above 0.
-P => Q is accepted where P <=> Q is, and where the bound of P lies beyond that of Q. It is vacuous where P cannot be true.
+P => Q is accepted where P <=> Q is, and where P lies in Q. It is vacuous where P cannot be true. What is not accepted is
+wrong at a point of the regime at which P and Q differ, or undecided.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from contextlib import suppress
 from dataclasses import replace
 from fractions import Fraction
 from functools import partial
+from itertools import product
 
 from symroof.algebra.regime import Regime
 from symroof.derivation.solving import is_positive
@@ -48,17 +49,13 @@ from symroof.reading.name_scope import is_opaque
 from symroof.symbols import expression
 from symroof.verification.asymptotics import eventually_positive, joined
 from symroof.verification.budget import attempted
-from symroof.verification.condition_thresholds import by_bound, by_implication, by_ratio, possible_regimes
 from symroof.verification.context import Context, Question
 from symroof.verification.counterexamples import ALWAYS, conjuncts, seen, to_the_edges, witness
 from symroof.verification.intervals import Enclosure, bare, bounds_alike, enclosed, is_numeric, precise, rounding
 from symroof.verification.judgement import ACCEPTED, GOOD, IN_NUMBERS, Finding, Remark, undecided
 from symroof.verification.number_chains import stands_in_print
+from symroof.verification.thresholds import UP, agreement, possible_regimes, right_value
 from symroof.verification.unit_agreement import unit_of
-from symroof.verification.unknowns import UP, Unknown, unknown_of
-
-# P <=> Q one way round, and P solved for the unknown of Q.
-Reading = tuple[Question, Unknown | None]
 
 
 def condition(links: Iterable[Compare]) -> Formula:
@@ -89,8 +86,8 @@ def _judged(question: Question) -> Finding | None:
     settled = OPEN if context.proofs_only and context.growing else context.settled(claimed)  # there the bound decides
     if settled.truth:
         return Finding(link, "holds", Check("proved", settled.by), remarks=_vacuous(question))
-    readings, reason = _readings(question)
-    for attempt in _attempts(readings, question):
+    reason = None
+    for attempt in _attempts(question):
         try:
             finding = attempt()
         except RefutedError:
@@ -103,7 +100,7 @@ def _judged(question: Question) -> Finding | None:
     for exact in (_over_whole_numbers(question, claimed), _unrounded(question)):
         if exact is not None:
             return exact
-    return None if context.proofs_only else _refuted(question, readings, settled, reason)
+    return None if context.proofs_only else _refuted(question, settled, reason)
 
 
 def _over_whole_numbers(question: Question, claimed: Formula) -> Finding | None:
@@ -130,17 +127,15 @@ def _unrounded(question: Question) -> Finding | None:
     if setting is None or setting.peak is None or context.proofs_only:
         return None
     ridges = [setting.peak.value / spec.value for spec in setting.figures.values() if spec.unit == "bytes/s"]
-    right, remarks = link.right, []
-    for literal in dict.fromkeys(precise(link.right)):
-        for ridge in ridges:
-            rounded = rounding(Enclosure(ridge, ridge), literal)
-            if rounded is not None and bounds_alike(rounded):
-                right = _replaced(right, literal, ridge)
-                remarks.append(rounded)
-                break
-    exact = replace(question, right=context.put(right))
+    meant: dict[Formula, tuple[Fraction, Remark]] = {}
+    for literal, ridge in product(precise(link.right), ridges):
+        rounded = rounding(Enclosure(ridge, ridge), literal)
+        if literal not in meant and rounded is not None and bounds_alike(rounded):
+            meant[literal] = ridge, rounded
+    right = mapped(link.right, lambda node: number(meant[node][0]) if node in meant else node)
+    exact, remarks = replace(question, right=context.put(right)), tuple(rounded for _, rounded in meant.values())
     by = _part_by_part(exact) or (_told(_proposition(exact), context) if remarks else None)
-    return Finding(link, "rounded" if remarks else "holds", Check("proved", by), remarks=tuple(remarks)) if by else None
+    return Finding(link, "rounded" if remarks else "holds", Check("proved", by), remarks=remarks) if by else None
 
 
 def _part_by_part(question: Question) -> str | None:
@@ -183,10 +178,6 @@ def _told(claim: Formula, context: Context) -> str | None:
     return settled.by if settled.truth else None
 
 
-def _replaced(condition: Formula, literal: Number, value: Fraction) -> Formula:
-    return mapped(condition, lambda node: number(value) if node == literal else node)
-
-
 def _vacuous(question: Question) -> tuple[Remark, ...]:
     """That P cannot be true, so that P => Q says nothing."""
     never = (
@@ -198,55 +189,45 @@ def _vacuous(question: Question) -> tuple[Remark, ...]:
     return (Remark("vacuous", {"condition": question.link.left}),) if never else ()
 
 
-def _readings(question: Question) -> tuple[tuple[Reading, ...], AlgebraError | CheckError | None]:
-    """P <=> Q as it stands and turned round; the longer one solved for the unknown of the other; and why it was not."""
-    link, reason, readings = question.link, None, []
+def _turns(question: Question) -> tuple[Question, Question]:
+    """P <=> Q as it stands, and turned round."""
+    link = question.link
     back = Compare(link.right, link.relation, link.left)
-    for turn in (question, replace(question, link=back, left=question.right, right=question.left)):
-        try:
-            longer = len([*nodes(turn.left)]) >= len([*nodes(turn.right)])
-            readings.append((turn, unknown_of(turn) if longer else None))
-        except RefutedError:
-            raise
-        except (AlgebraError, CheckError) as error:
-            readings.append((turn, None))
-            reason = reason or error
-    return tuple(readings), reason
+    return question, replace(question, link=back, left=question.right, right=question.left)
 
 
-def _attempts(readings: Iterable[Reading], question: Question) -> Iterator[Callable[[], Finding | None]]:
+def _attempts(question: Question) -> Iterator[Callable[[], Finding | None]]:
     """The ways in which P <=> Q, and so P => Q, may be right, one after the other."""
-    for turn, unknown in readings:
-        yield partial(_in_regime, turn, unknown, question.context.regime, turned=turn is not question)
+    turns = _turns(question)
+    for turn in turns:
+        yield partial(_in_regime, turn, question.context.regime, turned=turn is not question)
     if question.context.proofs_only:
         return
-    yield from (partial(_inferred, turn, unknown, turned=turn is not question) for turn, unknown in readings)
-    yield from (partial(_guarded, turn) for turn, _ in readings if question.link.relation == "<=>")
+    yield partial(_inferred, turns)
+    yield from (partial(_guarded, turn) for turn in turns if question.link.relation == "<=>")
 
 
-def _in_regime(question: Question, unknown: Unknown | None, regime: Regime, *, turned: bool) -> Finding | None:
-    """The bounds of one symbol compared in the regime, or both conditions as ratios, or one bound beyond the other.
-
-    Of two conditions in print the first is the true one, so that ``B >= 240 <=> B > 240.24`` is not read backwards.
-    """
-    finding = None if unknown is None else by_bound(unknown, regime)
-    finding = finding or by_ratio(question, regime)
-    rounded = finding is not None and finding.verdict == "rounded"
-    finding = None if rounded and turned and stands_in_print(question.link, question.context) else finding
-    if finding is None and unknown is not None and question.link.relation == "=>":
-        return by_implication(unknown, regime, turned=turned)
-    return finding
+def _in_regime(question: Question, regime: Regime, *, turned: bool) -> Finding | None:
+    """Both as one set in the regime, or one inside of the other. Of two conditions in print the first is the true one, so that
+    ``B >= 240 <=> B > 240.24`` is not read backwards."""
+    finding = agreement(question, regime, turned=turned)
+    if finding is None or (
+        finding.verdict == "rounded" and turned and stands_in_print(question.link, question.context)
+    ):
+        return None
+    return replace(finding, value=right_value(question))
 
 
-def _inferred(question: Question, unknown: Unknown | None, *, turned: bool) -> Finding | None:
+def _inferred(turns: tuple[Question, Question]) -> Finding | None:
     """The same in a regime that nobody stated, with no relation too many."""
-    context = question.context
-    for relations in possible_regimes(question):
-        with attempted():  # what is missing may contradict what is stated
-            finding = _in_regime(question, unknown, joined(context.regime, relations), turned=turned)
-            if finding is not None:
-                needs = tuple(sorted(comparisons(relations, context.layout.write), key=str))
-                return replace(finding, verdict="conditional", needs=(needs,))
+    context = turns[0].context
+    for relations in possible_regimes(turns[0]):
+        needs = tuple(sorted(comparisons(relations, context.layout.write), key=str))
+        for turn in turns:
+            with attempted():  # what is missing may contradict what is stated
+                finding = _in_regime(turn, joined(context.regime, relations), turned=turn is not turns[0])
+                if finding is not None:
+                    return replace(finding, verdict="conditional", needs=(needs,))
     return None
 
 
@@ -264,26 +245,24 @@ def _guarded(question: Question) -> Finding | None:
         above, bound = map(negated, (p, q)) if below else (p, q)
         guarded = context.question(Compare(above, "<=>", Both((bound, guard))))
         met, never = (regime.scaling and eventually_positive(sign * value, regime) for sign in (1, -1))
-        finding = None if never else by_ratio(guarded, Regime())
+        finding = None if never else agreement(guarded, Regime())
         if finding is not None:
             return finding if met else replace(finding, verdict="conditional", needs=((guard,),))
     return None
 
 
-def _refuted(
-    question: Question, readings: Iterable[Reading], settled: Decision, reason: AlgebraError | CheckError | None
-) -> Finding:
+def _refuted(question: Question, settled: Decision, reason: AlgebraError | CheckError | None) -> Finding:
     """Wrong at a point that is typical of the regime; undecided where none was found."""
     link, context = question.link, question.context
     words = [set(filter(is_opaque, names(side))) for side in (question.left, question.right)]
     if words[0] != words[1]:  # nothing is said of what one side alone speaks of
         return undecided(link, "no_proof")
-    right = _right_value(question, readings)
+    right = _right_value(question)
     value = None if right is None else right.right
     other = None if value is None else _in_its_regime(question, value) or _alike_in_whole_numbers(question, value)
     if other is not None:
         return other
-    held = {unknown.x.name for _, unknown in readings if unknown is not None}
+    held = {value.left.name} if isinstance(value, Compare) and isinstance(value.left, Name) else set()
     growing = [r for r in context.growing if set(names(r)) - held]
     offered = [settled.point] if settled.point else []
     shown = witness(_proposition(question), context, offered, growing, to_the_edges(question), right or ALWAYS)
@@ -300,11 +279,11 @@ def _refuted(
 def _in_its_regime(question: Question, value: Formula) -> Finding | None:
     """The same in the regime in which the right condition has a number for its bound, as the claimed one has."""
     open_ = len({*names(value)}) > 1 and not question.context.growing
-    for relations in filter(None, possible_regimes(question) if open_ else ()):
+    for relations in possible_regimes(question) if open_ else ():
         needs = tuple(sorted(comparisons(relations, question.context.layout.write), key=str))
         inside = replace(question, context=question.context.assuming(needs))
         with suppress(AlgebraError, CheckError):
-            finding = _refuted(inside, *_readings(inside)[:1], OPEN, None)
+            finding = _refuted(inside, OPEN, None)
             if isinstance(finding.value, Compare) and is_numeric(finding.value.right):
                 return replace(finding, needs=(needs,))
     return None
@@ -332,17 +311,16 @@ def _in_whole_numbers(value: Formula | None, context: Context) -> Compare | None
     return whole if same else None
 
 
-def _right_value(question: Question, readings: Iterable[Reading]) -> Compare | None:
+def _right_value(question: Question) -> Compare | None:
     """A condition, and behind <=> what the other one should say, proved to be the same: of the one in which names stand for
     something, if one alone does; in print the first is the true one."""
     link, context = question.link, question.context
     first, second = (stands_in_print(side, context) for side in (link.left, link.right))
-    for turn, solved in readings:
+    for turn in _turns(question):
         if (first or second) and (turn is question) is (first and not second):
             continue
         with suppress(AlgebraError, CheckError):
-            unknown = solved or unknown_of(turn)
-            value = None if unknown is None else unknown.right_value()
+            value = right_value(turn)
             if value is not None and _says_the_same(turn, value):
                 return Compare(turn.left, "<=>", value)
     return None
@@ -352,13 +330,9 @@ def _says_the_same(question: Question, value: Formula) -> bool:
     """Whether P <=> value, everywhere or in the regime."""
     context, same = question.context, Compare(question.left, "<=>", value)
     if same not in context.memory:
-        same_bound = replace(
-            question, link=Compare(question.link.left, "<=>", value), right=value, context=context.proving
-        )
+        valued = replace(question, link=Compare(question.link.left, "<=>", value), right=value)
         holds = _told(same, context) is not None
-        context.memory[same] = holds or (
-            (finding := equivalent(same_bound)) is not None and finding.verdict in ACCEPTED
-        )
+        context.memory[same] = holds or getattr(agreement(valued, context.regime), "verdict", None) in ACCEPTED
     return bool(context.memory[same])
 
 

@@ -151,9 +151,13 @@ class Context:
 
     def expanded(self, formula: Formula) -> Expansion:
         """The formula with every known name replaced by what it stands for, and every construction by its value."""
+        expansion = self._expansion(formula)
+        spend(expansion.length)
+        return expansion
+
+    def _expansion(self, formula: Formula) -> Expansion:
         if formula not in self._expansions:
             self._expansions[formula] = self._expanded(formula)
-        spend(self._expansions[formula].length)
         return self._expansions[formula]
 
     def _expanded(self, formula: Formula) -> Expansion:
@@ -163,7 +167,7 @@ class Context:
             nonlocal length
             length += 1
             if isinstance(node, Name) and node.name in self.definitions:
-                meaning = self.expanded(self.definitions[node.name])
+                meaning = self._expansion(self.definitions[node.name])
                 length += meaning.length
                 workings.update(dict.fromkeys(meaning.workings))
                 node = Group(meaning.formula)

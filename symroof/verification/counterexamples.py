@@ -32,11 +32,11 @@ from symroof.proof.pointwise import truth
 from symroof.proof.polynomials import Poly
 from symroof.proof.quotients import COMPARISONS, ORDER, Quotients
 from symroof.symbols import symbol
+from symroof.verification.asymptotics import alike
 from symroof.verification.budget import spend
 from symroof.verification.context import Context, Question
 from symroof.verification.intervals import bare, enclosed, last_place, precise
 from symroof.verification.judgement import Counterexample
-from symroof.verification.unknowns import alike
 
 ALWAYS = Verdict(True)
 MOST_POINTS = 400
@@ -179,7 +179,7 @@ def to_the_edges(question: Question) -> Move:
             roots = (_edge(gap, x, point) for gap in gaps if x in gap.names <= point.keys())
             edges = sorted({edge for edge in roots if edge > 0})
             between = [(low + other) / 2 for low, other in pairwise(edges)]
-            tied = [y.name for y in alike(symbol(x), question.context, "~", "~~") if y.name in point]
+            tied = [y.name for y in alike(symbol(x), question.context.regime, "~", "~~") if y.name in point]
             for value in (*map(Fraction, map(round, between)), *(edge * share for share in BESIDE for edge in edges)):
                 yield {**point, **dict.fromkeys((x, *tied), value)}
 
@@ -244,9 +244,21 @@ def last_digits(link: Compare, context: Context) -> float:
 
 def _random_points(question: Question) -> Floats:
     """Points at random at which the facts hold, and which look like the regime, where it compares sizes."""
-    relations = (*question.context.facts, *(looking_like(r, APART) for r in question.context.growing))
-    sides = (question.left, question.right, *relations)
-    return _drawn(tuple(dict.fromkeys(name for side in sides for name in names(side))), relations)
+    letters = tuple(dict.fromkeys(name for side in (question.left, question.right) for name in names(side)))
+    if letters not in question.context.memory:
+        relations = _typical(question.context)
+        others = (name for relation in relations for name in names(relation))
+        question.context.memory[letters] = _drawn(tuple(dict.fromkeys((*letters, *others))), relations)
+    points: Floats = question.context.memory[letters]
+    return points
+
+
+def _typical(context: Context) -> tuple[Compare, ...]:
+    """What is true at points that look like the regime."""
+    if "typical" not in context.memory:
+        context.memory["typical"] = (*context.facts, *(looking_like(r, APART) for r in context.growing))
+    relations: tuple[Compare, ...] = context.memory["typical"]
+    return relations
 
 
 @lru_cache(maxsize=256)
@@ -337,9 +349,8 @@ def _beside(question: Question, points: Floats, share: float) -> Floats:
         moved = ((x, point, point[x] * bound / level) for x in names(q.left) for point, level, bound in places)
         edges = ((x, point, edge * part) for x, point, edge in moved for part in (1 - share, 1 / (1 - share)))
         at += ({**point, x: edge} for x, point, edge in edges if edge >= (x in context.least_one))
-    facts = (*context.facts, *(looking_like(r, APART) for r in context.growing))
     possible = [True] * len(at)
-    for fact in facts:
+    for fact in _typical(context):
         possible = [
             holds_there and holds is not False for holds_there, holds in zip(possible, _truths(fact, at), strict=True)
         ]

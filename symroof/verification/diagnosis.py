@@ -291,8 +291,7 @@ def diagnosed(finding: Finding, context: Context) -> Finding:
     if isinstance(printed, Number) and 2 * last_place(printed)[1] > abs(printed.value * off):
         return finding  # its digits do not tell what it is off by
     at = finding.counterexample.values if finding.counterexample is not None and link.relation in ORDER else None
-    # A context of its own: what was put in for another claim would leave this one more work.
-    inside = replace(context.assuming(r for relations in finding.needs for r in relations).strict)
+    inside = context.assuming(r for relations in finding.needs for r in relations).strict
     share = last_digits(link, inside)
     for kind, facts, changed in _undone(inside.question(link)):
         spend(TRIAL)
