@@ -90,16 +90,14 @@ def lone(number):
     return Side(number.text, number.value**2, [number], lambda data: [end**2 for end in number.beside(data)], whole)
 
 
+def times(numbers, data, at):
+    return prod(number.beside(data)[at] for number in numbers)
+
+
 def product(numbers, below=()):
     text = "*".join(n.text for n in numbers) + "".join(f"/{n.text}" for n in below)
-
-    def ends(data):
-        return [
-            (prod(n.beside(data)[at] for n in numbers) / prod(n.beside(data)[1 - at] for n in below)) ** 2
-            for at in (0, 1)
-        ]
-
     value = prod(n.value for n in numbers) / prod(n.value for n in below)
+    ends = lambda data: [(times(numbers, data, at) / times(below, data, 1 - at)) ** 2 for at in (0, 1)]  # noqa: E731
     return Side(text, value**2, [*numbers, *below], ends, not below and all(lone(n).counts for n in numbers))
 
 

@@ -67,7 +67,7 @@ def eventually_positive(value: Expr, regime: Regime) -> bool:
 @lru_cache(maxsize=1024)
 def led(value: Expr, regime: Regime) -> tuple[Expr, Check]:
     """The leading form of a rational function in the regime, and what shows it. Raises AlgebraError where it has none."""
-    form = leading(value, regime)
+    form = leading_form(value, regime)
     shown = near(value, form, regime)
     if shown is None:
         raise RefutedError("a leading form was refuted")

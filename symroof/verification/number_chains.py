@@ -351,7 +351,9 @@ def _in_open_units(question: Question) -> Readings:
     with suppress(Mismatch):
         units = [unit_exponents(mapped(side, _counted), question.context, True) for side in sides]
         if not units[0] or units[0] != units[1]:
-            prefixes = PREFIXES if any(getattr(node, "unit", "") == "bytes" for node in nodes(link.right)) else PREFIXES[:4]
+            prefixes = (
+                PREFIXES if any(getattr(node, "unit", "") == "bytes" for node in nodes(link.right)) else PREFIXES[:4]
+            )
             shifts = (shift for prefix in prefixes for shift in (prefix, 1 / prefix))
             yield from ((replace(question, left=_times(shift, link.left)), None) for shift in shifts)
 

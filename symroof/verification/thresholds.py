@@ -17,7 +17,7 @@ from typing import NamedTuple
 from sympy import Expr
 
 from symroof.algebra.dominance import weakest_regimes
-from symroof.algebra.rational import cancelled, coefficients, polynomial, ratio, symbols_of
+from symroof.algebra.rational import cancel, coefficients, polynomial, ratio, symbols_of
 from symroof.algebra.regime import Regime, Relation
 from symroof.algebra.roots import Root
 from symroof.derivation.solutions import Solution
@@ -259,7 +259,7 @@ def _rounded(question: Question, regime: Regime, x: Expr, literal: Number) -> Fi
 
 def _at(value: Expr, x: Expr, bound: Expr | Root) -> Enclosure | None:
     """A value at a bound of x, where it is a number above 0."""
-    ends = [cancelled(value.subs(x, end)) for end in _ends(bound)]
+    ends = [cancel(value.subs(x, end)) for end in _ends(bound)]
     return Enclosure(*sorted(map(fraction, ends))) if all(end.is_Rational and end > 0 for end in ends) else None
 
 
@@ -271,11 +271,11 @@ def _tells(value: Expr, question: Question, regime: Regime, x: Expr, bound: Expr
     """Whether a number that x makes what it is tells x: whether it changes by a half as much as x at the bound, in proportion, or
     as what P compares. A term may hide all of it: any B is near the bound of B + 10^6 > 1000240."""
     more, less = sides(question.left, regime) or (x, x / x)
-    own, true = ((derivative(part, x) * x / part).subs(x, _ends(bound)[0]) for part in (value, cancelled(more / less)))
-    share = cancelled(own)
+    own, true = ((derivative(part, x) * x / part).subs(x, _ends(bound)[0]) for part in (value, cancel(more / less)))
+    share = cancel(own)
     if not share.is_Rational or abs(share) >= TELLING:
         return True
-    return bool(true != 0 and (beside := cancelled(own / true)).is_Rational and abs(beside) >= TELLING)
+    return bool(true != 0 and (beside := cancel(own / true)).is_Rational and abs(beside) >= TELLING)
 
 
 def _alike(pair: Pair, x: Expr, context: Context, *, edges: bool) -> str | None:
@@ -293,7 +293,7 @@ def root_of(value: Expr, x: Expr) -> Expr | None:
     if len(parts) != 2:
         return None
     below, above = (polynomial(part, symbols) for part in parts)
-    return cancelled(-below / above)
+    return cancel(-below / above)
 
 
 def possible_regimes(question: Question) -> Iterator[tuple[Relation, ...]]:
@@ -303,7 +303,7 @@ def possible_regimes(question: Question) -> Iterator[tuple[Relation, ...]]:
     if first is None or second is None:
         return
     (above, below), (more, less) = first, second
-    quotient = cancelled(above * less / (below * more))
+    quotient = cancel(above * less / (below * more))
     with suppress(AlgebraError):
         terms, others = ratio(quotient, symbols_of(quotient))
         for share in dict.fromkeys(c / others[term] for term, c in terms.items() if term in others):
