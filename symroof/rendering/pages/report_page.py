@@ -153,9 +153,8 @@ class Explainer:
     def _links(self, chain: Any) -> str:
         if isinstance(chain, Logic):
             inner = [self._links(part) for part in chain.parts]
-            inner = [
-                f"({text})" if isinstance(part, Logic) else text for text, part in zip(inner, chain.parts, strict=True)
-            ]
+            pairs = zip(inner, chain.parts, strict=True)
+            inner = [f"({text})" if isinstance(part, Logic) else text for text, part in pairs]
             return f"not ({inner[0]})" if chain.word == "not" else f" {chain.word} ".join(inner)
         first, *rest = map(self.print, chain.sides)
         return first + "".join(f" {relation} {side}" for relation, side in zip(chain.relations, rest, strict=True))
@@ -195,7 +194,8 @@ class Explainer:
                 return f"{distinct_digits(number / size, other and other / size, 4)}{space}{name}"
         if unit == "s":
             return quantity(number, unit, other)
-        return f"{distinct_digits(number, other, 6)} {unit if isinstance(value, Number) else ''}".rstrip()
+        unit = unit if isinstance(value, Number) or getattr(beside, "unit", None) else ""
+        return f"{distinct_digits(number, other, 6)} {unit}".rstrip()
 
     def labels(self, judgement: Judgement) -> list[Label]:
         """The explanation of a judgement, line by line; one that was expected needs none."""
