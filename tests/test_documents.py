@@ -11,7 +11,7 @@ from texts import judged
 import symroof as sr
 from symroof.errors import SymroofError
 from symroof.reading.documents import read_text
-from symroof.verification.files import judge_file, judge_files, moved
+from symroof.verification.files import judge_file, judge_files, verdict_changes
 from symroof.verification.judgement import Standard
 
 pytestmark = pytest.mark.part(8)
@@ -255,7 +255,7 @@ def test_one_job_is_done_in_this_process():
 def test_another_figure_moves_the_claims_that_depend_on_it(tmp_path):
     path = tmp_path / "x.md"
     path.write_text(MATMUL + "\n$\\text{ridge} = 240$, $\\text{FLOPs} = 2BDF$, $\\text{ridge} = 240.24$", "utf-8")
-    moves = moved(judge_files([path]), judge_files([path], {"given": {"HBM": "8.19e11"}}))
+    moves = verdict_changes(judge_files([path]), judge_files([path], {"given": {"HBM": "8.19e11"}}))
     assert [(m.before.verdict, m.after.verdict) for m in moves] == [("rounded", "rounded"), ("rounded", "wrong")]
 
 

@@ -40,7 +40,7 @@ from symroof.rendering.figures.picture_digest import is_own
 from symroof.rendering.pages.environment import words
 from symroof.rendering.pages.typesetting import Sentences, Style, typesetter_of
 from symroof.rendering.records.derivations import parts
-from symroof.verification.comments import InForce
+from symroof.verification.comments import Comments
 from symroof.verification.definitions import context_of
 
 MARK = "\ufeff"  # what some editors put before the first character of a file
@@ -127,9 +127,9 @@ class _Builder:
         lang = self.lang or self.settings.looks.get("lang") or USUAL_LANGUAGE
         return BuiltDocument(self.name, self.text, text, self.settings, lang, blocks, self.files)
 
-    def _in_context(self, markers: Iterable[Marker]) -> Iterator[tuple[Marker, InForce]]:
+    def _in_context(self, markers: Iterable[Marker]) -> Iterator[tuple[Marker, Comments]]:
         """Blocks and values, each with what the comments before it say."""
-        force = InForce(self.overrides, frozenset(re.findall(r"[^\W\d]\w*", self.text)), self.folder)
+        force = Comments(self.overrides, frozenset(re.findall(r"[^\W\d]\w*", self.text)), self.folder)
         force = force.adding(self.settings.problem) if self.settings.problem else force
         for marker in markers:
             if marker.verb:
@@ -143,7 +143,7 @@ class _Builder:
                     table = read_options(marker.body, "the comment")
                     force = force.adding({key: value for key, value in table.items() if key not in NEXT_KEYS})
 
-    def _try(self, marker: Marker, make: Callable[[Marker, InForce], Block], force: InForce) -> None:
+    def _try(self, marker: Marker, make: Callable[[Marker, Comments], Block], force: Comments) -> None:
         """One block or value: a fault in it is told, and it stays as it was."""
         try:
             with about(f"{self.name}:{marker.line}: "):
@@ -153,7 +153,7 @@ class _Builder:
                 marker.line, marker.verb, marker.body[:40], "failed", error=str(error)
             )
 
-    def _block(self, marker: Marker, force: InForce) -> Block:
+    def _block(self, marker: Marker, force: Comments) -> Block:
         require_verb(marker)
         table = read_options(marker.body, "the block")
         request = request_of(marker.verb, table, force.options, self.settings, self.folder)
@@ -218,7 +218,7 @@ class _Builder:
             return frozenset()
         return frozenset(chain.from_iterable(mathematics(self.seen, self.settings.form)))
 
-    def _value(self, marker: Marker, force: InForce) -> Block:
+    def _value(self, marker: Marker, force: Comments) -> Block:
         """A value, written anew; where it cannot stand, or is not known, it is refused."""
         if marker.span.start in self._mathematics:
             body = marker.body.partition(";")[0].strip()

@@ -111,7 +111,7 @@ def verify(
     from symroof.rendering.pages.report_page import render_report
     from symroof.rendering.pages.typesetting import Style
     from symroof.rendering.report import report_record
-    from symroof.verification.files import judge_files, moved
+    from symroof.verification.files import judge_files, verdict_changes
     from symroof.verification.judgement import Standard
 
     style = Style(brief=not verbose, template=template, lang=lang, hints=hints)
@@ -120,7 +120,7 @@ def verify(
     with progress_bar(len(files) > 1) as progress:
         judged = partial(judge_files, files, judge=judged_file, jobs=jobs, progress=progress)
         reports = judged(overrides=overrides)
-        moves = None if plain == overrides else moved(judged(overrides=plain), reports)
+        moves = None if plain == overrides else verdict_changes(judged(overrides=plain), reports)
     if coverage != coverage:  # not a number, which click takes for one
         raise click.BadParameter("nan is no share", param_hint="--coverage")
     standard = Standard(strict, require, Fraction(str(coverage or 0)) / 100)

@@ -15,7 +15,7 @@ from symroof.rendering.pages.typesetting import Style
 from symroof.rendering.records.json_parts import SCHEMA, Record, fields, json_of, text
 from symroof.rendering.results import Result
 from symroof.verification.baseline import Accepted
-from symroof.verification.files import Moved, judge_file
+from symroof.verification.files import VerdictChange, judge_file
 from symroof.verification.judgement import Counterexample, Coverage, FileReport, Judgement, Skipped
 
 
@@ -58,7 +58,7 @@ def claims_of(path: Path) -> ShownReport:
 
 
 def report_record(
-    files: Iterable[FileReport], moves: Iterable[Moved] | None = None, gone: Iterable[Accepted] | None = None
+    files: Iterable[FileReport], moves: Iterable[VerdictChange] | None = None, gone: Iterable[Accepted] | None = None
 ) -> Record:
     """The JSON object of a report on some files."""
     files = tuple(files)

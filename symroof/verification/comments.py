@@ -31,7 +31,7 @@ ANY_WIDTH = "bf16"
 
 
 @dataclass(frozen=True)
-class InForce:
+class Comments:
     """``overrides`` go before what the comments say; ``words`` are those of the document, which may use what is given;
     ``folder`` is where the document lies, ``spelled`` how it spells; ``places`` are the headings below which each named
     formula was stated.
@@ -59,7 +59,7 @@ class InForce:
     def _dialects(self) -> dict[Scope, Dialect]:
         return {}
 
-    def adding(self, comment: Mapping[str, Any], path: Headings = ()) -> InForce:
+    def adding(self, comment: Mapping[str, Any], path: Headings = ()) -> Comments:
         """A comment adds to those before it; a new operation starts afresh. Claims are those of this comment alone."""
         before = self.options
         if has_operation(comment) and has_operation(before):
@@ -69,7 +69,7 @@ class InForce:
         places = {**self.places, **dict.fromkeys(let if isinstance(let, Mapping) else (), path)}
         return replace(self, places=places)._reading(options)
 
-    def below(self, path: Headings) -> InForce:
+    def below(self, path: Headings) -> Comments:
         """At a place below other headings: named formulas of a section that is left are forgotten, unless what stays in
         force speaks of them."""
         ended = [name for name, stated in self.places.items() if path[: len(stated)] != stated]
@@ -78,17 +78,17 @@ class InForce:
         except SymroofError:
             return replace(self, places={name: stated for name, stated in self.places.items() if name not in ended})
 
-    def forgetting(self, *forgotten: str) -> InForce:
+    def forgetting(self, *forgotten: str) -> Comments:
         """Without some of the named formulas."""
         let = {name: formula for name, formula in self.options.get("let", {}).items() if name not in forgotten}
         places = {name: stated for name, stated in self.places.items() if name not in forgotten}
         return replace(self, places=places)._reading({**self.options, "let": let})
 
-    def afresh(self) -> InForce:
+    def afresh(self) -> Comments:
         """With nothing said."""
-        return InForce(self.overrides, self.words, self.folder, counted=self.counted).adding({})
+        return Comments(self.overrides, self.words, self.folder, counted=self.counted).adding({})
 
-    def _reading(self, options: dict[str, Any]) -> InForce:
+    def _reading(self, options: dict[str, Any]) -> Comments:
         exercise = read_exercise(merged(options, self.overrides, self.folder), self.words)
         context = context_of(exercise)
         context = context if self.counted is None else context.counting(self.counted)
@@ -114,7 +114,7 @@ class InForce:
         """The dtype of tensors that do not state one, where comments say it."""
         return self.overrides.get("dtype", self.options.get("dtype"))
 
-    def of_row(self, operation: str) -> InForce:
+    def of_row(self, operation: str) -> Comments:
         """What is in force in a row of a table that types an operation: the chip and the conventions of before."""
         if operation not in self._rows:
             conventions = {key: value for key, value in self.options.items() if key in CONVENTIONS}
@@ -123,7 +123,7 @@ class InForce:
         return self._rows[operation]
 
     @cached_property
-    def _rows(self) -> dict[str, InForce]:
+    def _rows(self) -> dict[str, Comments]:
         return {}
 
 

@@ -26,7 +26,7 @@ from symroof.reading.prose_parts import with_unit_behind
 from symroof.reading.sentence_cues import STATING
 from symroof.verification.assertions import Assertion, asserted
 from symroof.verification.budget import Exhausted, limited
-from symroof.verification.comments import InForce
+from symroof.verification.comments import Comments
 from symroof.verification.context import Context
 from symroof.verification.formula_claims import cell_claim, claims_in, given_names, other_statement, read_side, speaks
 from symroof.verification.interpretations import Passage, condition_of, settled
@@ -62,7 +62,7 @@ def judge_read(document: Document, folder: Path, overrides: Options = NONE, defa
     """The judgements on a document that was read, which lies in a folder."""
     formulas = (part.text for part in document.parts if isinstance(part, Written) and part.kind == "math")
     spelled = spelling(document.text, formulas)
-    force = InForce(overrides, frozenset(WORD.findall(document.text)), folder, spelled)
+    force = Comments(overrides, frozenset(WORD.findall(document.text)), folder, spelled)
 
     def report_counting(counted: bool | None = None) -> FileReport:
         counting = replace(force, counted=counted)
@@ -110,7 +110,7 @@ class _Chapter:
     that were ``equated`` to something since, and the formula ``before`` with its last condition."""
 
     document: Document
-    force: InForce
+    force: Comments
     following: dict[str, Any] = field(default_factory=dict)
     equated: frozenset[str] = frozenset()
     before: Before = None

@@ -23,7 +23,7 @@ GAP = r"[\"'\s]*"  # what a quotation of a table leaves out
 
 
 @dataclass(frozen=True, slots=True)
-class Moved:
+class VerdictChange:
     """A claim whose verdict or value is another one under other figures."""
 
     file: str
@@ -138,13 +138,13 @@ def judge_files(
         return tuple(reports(pool.map(judged, names)))
 
 
-def moved(before: Iterable[FileReport], after: Iterable[FileReport]) -> tuple[Moved, ...]:
+def verdict_changes(before: Iterable[FileReport], after: Iterable[FileReport]) -> tuple[VerdictChange, ...]:
     """The claims whose verdict or value moves between two reports on the same files."""
     changes = []
     for judgement, other in zip(before, after, strict=True):
         places = {(j.line, j.column, j.claim): j for j in other.judgements}
         pairs = ((j, places.get((j.line, j.column, j.claim))) for j in judgement.judgements)
-        changes += [Moved(judgement.file, a, b) for a, b in pairs if b is not None and _said(a) != _said(b)]
+        changes += [VerdictChange(judgement.file, a, b) for a, b in pairs if b is not None and _said(a) != _said(b)]
     return tuple(changes)
 
 

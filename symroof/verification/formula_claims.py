@@ -27,7 +27,7 @@ from symroof.reading.name_scope import Scope, is_opaque
 from symroof.reading.numbers import COUNTED, quantity
 from symroof.reading.operations import typed_operation
 from symroof.reading.vocabulary import WORDS, folded, named
-from symroof.verification.comments import InForce
+from symroof.verification.comments import Comments
 from symroof.verification.context import Context
 from symroof.verification.judgement import Omission
 from symroof.verification.selection import skipped
@@ -43,13 +43,13 @@ STATEMENTS = {
 }
 
 
-def given_names(force: InForce) -> frozenset[str]:
+def given_names(force: Comments) -> frozenset[str]:
     """The names that a problem explains; a document says what they are, and does not define them."""
     stated = force.exercise.problem is not None or force.exercise.hardware is not None
     return frozenset((*QUANTITIES, *force.context.definitions)) if stated else frozenset()
 
 
-def claims_in(written: Written, force: InForce) -> tuple[tuple[Claim, ...], Context]:
+def claims_in(written: Written, force: Comments) -> tuple[tuple[Claim, ...], Context]:
     """The claims of a formula, and the context in whose names they are read. Code without a claim has none."""
     in_turn = force.contexts
     if written.kind == "math":
@@ -158,7 +158,7 @@ class Column:
     unit: Number | None = None
 
 
-def speaks(cell: Written, force: InForce) -> bool:
+def speaks(cell: Written, force: Comments) -> bool:
     """Whether a cell says something of a quantity: it stands below the name of one, and is more than a dash.
 
     A cell with a relation between two sides is a formula of its own.
@@ -167,7 +167,7 @@ def speaks(cell: Written, force: InForce) -> bool:
     return _column(cell.head, force) is not None and not EMPTY.fullmatch(value) and RELATING.search(value) is None
 
 
-def cell_claim(cell: Written, force: InForce) -> tuple[Claim, Context] | Omission:
+def cell_claim(cell: Written, force: Comments) -> tuple[Claim, Context] | Omission:
     """The claim that a cell makes, and what it is judged against; or why it is not judged. A formula for the intensity is
     what that tends to, as tables write it without a sign."""
     column, row = _column(cell.head, force), cell.row
@@ -188,7 +188,7 @@ def cell_claim(cell: Written, force: InForce) -> tuple[Claim, Context] | Omissio
     return (claim, context) if skip is None else skip.reason
 
 
-def _context(column: Column, row: Row, force: InForce) -> Context | Omission:
+def _context(column: Column, row: Row, force: Comments) -> Context | Omission:
     """What a row speaks of."""
     typed = next((operation for text in row.cells if (operation := typed_operation(text.text))), None)
     context = force.context if typed is None else force.of_row(typed[0]).context
@@ -215,7 +215,7 @@ def _sizes(row: Row, context: Context) -> dict[str, Formula]:
     return sizes
 
 
-def _column(head: str, force: InForce) -> Column | None:
+def _column(head: str, force: Comments) -> Column | None:
     """What a head names: FLOPs, time for math (ms), $T_\\text{comms}$."""
     match = HEAD.fullmatch(head)
     if (whole := _name(head, force)) is not None:
@@ -231,7 +231,7 @@ def _column(head: str, force: InForce) -> Column | None:
     return None
 
 
-def _name(words: str, force: InForce) -> str | None:
+def _name(words: str, force: Comments) -> str | None:
     """The name that words stand for: a quantity, or one to which the problem gives a formula."""
     quantity = named(words, {folded(alias): name for alias, name in force.exercise.aliases.items()})
     if quantity is not None or words in force.exercise.let:
@@ -250,7 +250,7 @@ def _sign(text: str) -> tuple[str, str]:
     return (RELATED[match.group()], text[match.end() :].lstrip()) if match else ("=", text)
 
 
-def _value(text: str, kind: str, column: Column, scope: Scope, force: InForce) -> Formula:
+def _value(text: str, kind: str, column: Column, scope: Scope, force: Comments) -> Formula:
     """What a cell holds, in the unit of its column where it has none of its own."""
     value, unit = read_side(text, kind, force.dialect(scope)), column.unit
     if unit is None or (isinstance(value, Number) and value.unit is not None):

@@ -23,7 +23,7 @@ from symroof.rendering.pages.number_formats import distinct_digits, percent, qua
 from symroof.rendering.pages.terminal import fold, padded
 from symroof.rendering.pages.typesetting import Sentences, Style
 from symroof.verification.baseline import Accepted
-from symroof.verification.files import Moved
+from symroof.verification.files import VerdictChange
 from symroof.verification.intervals import enclosed, is_numeric, is_printed
 from symroof.verification.judgement import (
     ACCEPTED,
@@ -327,7 +327,7 @@ def render_report(
     form: str,
     style: Style,
     standard: Standard | None = None,
-    moves: tuple[Moved, ...] | None = None,
+    moves: tuple[VerdictChange, ...] | None = None,
     gone: tuple[Accepted, ...] = (),
 ) -> str:
     """The report on some files, what is a finding under the standard first; one that is not brief shows good claims and
