@@ -19,6 +19,8 @@ TYPED = [
     (("derive", "matmul", "--chip", "h100"), "did you mean --on?"),
     (("derive", "matmul", "--gpu", "h100"), "did you mean --on?"),
     (("derive", "matmul", "--sizes", "B=5"), "did you mean --at?"),
+    (("sweep", "matmul", "--over", "B=1..4"), "did you mean --grid?"),
+    (("compare", "matmul", "--value", "T"), "there is no option --value\n"),
     (("derive", "matmul", "--regime", "B << D"), "did you mean --assume?"),
     (("derive", "matmul", "--solve-for", "B"), "did you mean --for?"),
     (("derive", "matmul", "--json"), "did you mean --format?"),

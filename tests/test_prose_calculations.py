@@ -40,28 +40,17 @@ def test_a_calculation_is_whole_where_nothing_around_it_is_a_part_of_it(text, ex
     assert found(text) == list(map(tuple, expected))
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "p < 0.05 and R = 3", "BLEU = 27", "version >= 3.10", "https://x.org/?a=3*4", "| a | 3 | = 4 |", "80 GB = 640 GB",
-        "for i in range(3): x = i * 4", "3 * 4, 12", "E = mc", "1. 2 = two", "- 3 - 4 - 5",
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize("text", TABLES["none"]["texts"])
 def test_what_is_no_calculation_is_never_called_wrong(text):
     assert "wrong" not in verdicts(text)
 
 
-@pytest.mark.parametrize("table", ["verdicts", "formulas", "below_a_comment"])
+@pytest.mark.parametrize("table", ["verdicts", "formulas", "below_a_comment", "without_a_regime"])
 def test_units_shares_and_sums_are_judged_and_what_is_almost_one_is_not(table):
     for text, expected in TABLES[table].items():
-        head = SIZED.replace("@", "B").replace("int8", "bf16") * (table == "below_a_comment")
+        head = SIZED.replace("@", "B").replace("int8", "bf16") * (table in ("below_a_comment", "without_a_regime"))
+        head = head.replace('assume = "B << D, F"\n', "") if table == "without_a_regime" else head
         assert verdicts(head + text) == expected, text
-
-
-def test_nothing_that_is_not_whole_is_wrong_and_what_is_right_may_be_accepted():
-    assert verdicts("half of 3 * 4 = 13") == []
-    assert verdicts("half of 3 * 4 = 12") == ["holds"]
-    assert verdicts("So 3 * 4 = 13.") == ["wrong"]
 
 
 @pytest.mark.thorough
