@@ -191,9 +191,8 @@ def _alone(chain: list[Part], parts: Sequence[Part], text: str) -> bool:
     if _has_words(chain):
         return False
     words = [part.text.casefold() for part in parts[max(0, first - 2) : first]]
-    if words and words[-1] in CALCULATING:
-        return False
-    if words and words[-1] in JOINING and first > 1 and parts[first - 2].kind == "number":
+    joined = first > 1 and parts[first - 2].kind == "number"
+    if words and (words[-1] in CALCULATING or (joined and words[-1] in JOINING)):
         return False
     nearby = re.findall(r"[^\W\d_]+", re.split(r"[.;:!?。；]", before)[-1].casefold())
     if UNCLEAR.intersection(nearby[-4:]):

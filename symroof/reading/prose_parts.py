@@ -33,7 +33,8 @@ SIGNS = SYNONYMS | dict.fromkeys(("≃", "≅", "∼", "~=", "=~"), "~") | {"÷"
 LONGEST_NOUN = 3
 WHEN = re.compile(r"일\s*때")  # no days
 # What makes a rate of the unit before it.
-RATE = re.compile(r"(?:/|(?P<open> / )|\s+(?:(?:for )?(?:an?|each|every)|per)\s+)(?P<of>[A-Za-z]+)(?![A-Za-z0-9_])")
+EACH = r"\s+(?:for )?(?:an?|each|every)\s+"
+RATE = re.compile(rf"(?:(?P<close>/|\s+per\s+)|(?P<bar> / )|{EACH})(?P<of>[A-Za-z]+(?!\w)|[가-힣一-鿿]+)", re.ASCII)
 
 TOKEN = re.compile(
     rf"""
@@ -165,8 +166,7 @@ def _number(tokens: Sequence[Token], at: int) -> tuple[Part, int]:
     at, end, is_known = _nouns(tokens, at, end, bool(unit))
     at, end = _remark(tokens, at, end)
     number = (first._replace(text=digits), *units)
-    text = "".join(token.text for token in number)
-    return Part("number", text, first.start, end, first.spaced, number, unit, is_known, measured_end), at
+    return Part("number", digits, first.start, end, first.spaced, number, unit, is_known, measured_end), at
 
 
 def _more(tokens: Sequence[Token], digits: str, power: int, at: int, end: int) -> tuple[str, int, int]:
@@ -193,11 +193,12 @@ def _unit(tokens: Sequence[Token], at: int) -> tuple[str, int] | None:
     word, following = tokens[at : at + 2]
     if word.text == "%":
         return "%", at + 1
-    near = tokens[at + 1 : at + 5]
-    texts = [" " * t.spaced + (t.text if t.kind != "name" or t.text == "s" else "") for t in near]
+    texts = [" " * t.spaced + (t.text if t.kind != "name" or t.text == "s" else "") for t in tokens[at + 1 : at + 5]]
     rate = RATE.match("".join(texts))
     unit = None if rate is None else unit_named(f"{word.text}/{rate['of']}")
-    if rate and unit and (not rate["open"] or measured(unit)[1].endswith("/1")):  # bytes / token
+    base = measured(unit)[1].split("/") if unit else []
+    fits = rate and (rate["close"] or ("1" in base[1:] if rate["bar"] else "1" not in base))  # bytes / token
+    if rate and unit and fits:
         return unit, at + 2 + next(n for n, _ in enumerate(texts) if len("".join(texts[: n + 1])) >= rate.end())
     named = UNITS.get(word.text) or unit_named(word.text)
     if word.text == "B" and word.spaced:
