@@ -47,14 +47,14 @@ from symroof.proof.quotients import ORDER
 from symroof.proof.step import Check, RefutedError
 from symroof.reading.name_scope import is_opaque
 from symroof.symbols import expression
-from symroof.verification.asymptotics import eventually_positive, joined
+from symroof.verification.asymptotics import eventually_positive, held, joined
 from symroof.verification.budget import attempted
 from symroof.verification.context import Context, Question
 from symroof.verification.counterexamples import ALWAYS, conjuncts, seen, to_the_edges, witness
 from symroof.verification.intervals import Enclosure, bare, bounds_alike, enclosed, is_numeric, precise, rounding
-from symroof.verification.judgement import ACCEPTED, GOOD, IN_NUMBERS, Finding, Remark, undecided
+from symroof.verification.judgement import GOOD, IN_NUMBERS, Finding, Remark, undecided
 from symroof.verification.number_chains import stands_in_print
-from symroof.verification.thresholds import UP, agreement, possible_regimes, right_value
+from symroof.verification.thresholds import UP, agreement, possible_regimes, right_value, unknowns
 from symroof.verification.unit_agreement import unit_of
 
 
@@ -210,10 +210,10 @@ def _attempts(question: Question) -> Iterator[Callable[[], Finding | None]]:
 def _in_regime(question: Question, regime: Regime, *, turned: bool) -> Finding | None:
     """Both as one set in the regime, or one inside of the other. Of two conditions in print the first is the true one, so that
     ``B >= 240 <=> B > 240.24`` is not read backwards."""
-    finding = agreement(question, regime, turned=turned)
-    if finding is None or (
-        finding.verdict == "rounded" and turned and stands_in_print(question.link, question.context)
-    ):
+    tries = (regime, *(held(regime, x) for x in (*unknowns(question.right),)[:1] if regime.scaling))
+    finding = next(filter(None, (agreement(question, each, turned=turned) for each in tries)), None)
+    backwards = turned and stands_in_print(question.link, question.context)
+    if finding is None or (backwards and finding.verdict == "rounded"):
         return None
     return replace(finding, value=right_value(question))
 
@@ -331,8 +331,7 @@ def _says_the_same(question: Question, value: Formula) -> bool:
     context, same = question.context, Compare(question.left, "<=>", value)
     if same not in context.memory:
         valued = replace(question, link=Compare(question.link.left, "<=>", value), right=value)
-        holds = _told(same, context) is not None
-        context.memory[same] = holds or getattr(agreement(valued, context.regime), "verdict", None) in ACCEPTED
+        context.memory[same] = _told(same, context) or agreement(valued, context.regime) is not None
     return bool(context.memory[same])
 
 

@@ -252,7 +252,8 @@ def _rounded(question: Question, regime: Regime, x: Expr, literal: Number) -> Fi
         pair, same = reading(number(needed.low)), needed.low <= literal.value <= needed.high
         if pair is None or not _tells(value, question, regime, y, solved.bound):
             continue
-        if (by := _equal(pair, context) or _alike(pair, y, context, edges=same)) is not None:
+        ways = _equal(pair, context), _equal(pair._replace(left=solved.formula), context)
+        if by := ways[0] or ways[1] or _alike(pair, y, context, edges=same):
             return Finding(link, "rounded", pair.check(by), remarks=(remark,))
     return None
 
