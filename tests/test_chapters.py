@@ -96,7 +96,7 @@ def test_the_program_sees_the_same_formulas(name):
 
 def right_values(everything):
     """How many right values are given in numbers alone, each that of exact fractions; a thousand times more or less is a
-    matter of the unit, and so are hours."""
+    matter of the unit, and so are hours and days."""
     compared = 0
     for one in everything:
         left, sign, right = one.label.check.split(" ; ")[-1].split(" ~ ")[0].partition(" = ")
@@ -105,7 +105,7 @@ def right_values(everything):
         )
         if one.label.label == "wrong" and in_numbers and " = " not in right and one.values:
             ratio = float(value(left, {}) / value(one.values[-1], {}))
-            scales = (*(10**power for power in (-9, -6, -3, 0, 2, 3, 6, 9)), 1 / 3600)
+            scales = (*(10**power for power in (-9, -6, -3, 0, 2, 3, 6, 9)), 1 / 3600, 1 / 86400)
             assert any(abs(ratio / scale - 1) < 0.01 for scale in scales), str(one)
             compared += 1
     return compared

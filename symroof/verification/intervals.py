@@ -111,10 +111,12 @@ def rounding(true: Enclosure, printed: Number) -> Remark | None:
 
 
 def is_inexact(printed: Number) -> bool:
-    """Whether a number in print may be rounded: it has a point, a power of ten or a unit, and is no power of ten itself."""
+    """Whether a number in print may be rounded: it has a point, a power of ten or a unit in which nothing is counted, as bytes
+    are, and is no power of ten itself."""
     digits = (printed.digits or "1").lower()
-    measured = printed.unit not in (None, "1") or not digits.isdecimal()
-    return bool(printed.value) and measured and not re.fullmatch(r"1(e[+-]?\d+)?( .*)?", digits)
+    amount = digits.partition(" ")[0] if printed.unit in (None, "1", "bytes") else ""
+    counted = amount.isdecimal() and printed.value == int(amount)
+    return bool(printed.value) and not counted and not re.fullmatch(r"1(e[+-]?\d+)?( .*)?", digits)
 
 
 class _Printed(Enclosures):
