@@ -45,8 +45,7 @@ class Printed:
         zeros = 0 if places else min(len(plain) - len(plain.rstrip("0")), max(0, len(plain) - 2))
         self.value, self.last = Fraction(mantissa) * scale, Fraction(10) ** (zeros - places) * scale
         self.digits, self.power, self.whole = len(plain.lstrip("0")) - zeros, power, text.isdecimal()
-        counted = self.unit in ("", "bytes") and amount.isdecimal()
-        exact = counted or (mantissa == "1" and "%" not in amount)  # as a power of ten is
+        exact = (self.unit in ("", "bytes") and amount.isdecimal()) or (mantissa == "1" and "%" not in amount)
         self.ends = (self.value, self.value) if exact else (self.value - self.last / 2, self.value + self.last * LESS)
 
     def beside(self, data):

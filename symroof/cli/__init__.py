@@ -94,7 +94,6 @@ MEANT = {
 }
 
 
-# What is said in other words to another command.
 ELSEWHERE = {"value": ("--of",), "of": ("--value",), "over": ("--grid",), "grid": ("--over",), "sizes": ("--at",)}
 
 

@@ -111,8 +111,7 @@ def rounding(true: Enclosure, printed: Number) -> Remark | None:
 
 
 def is_inexact(printed: Number) -> bool:
-    """Whether a number in print may be rounded: it has a point, a power of ten or a unit in which nothing is counted, as bytes
-    are, and is no power of ten itself."""
+    """Whether a number in print may be rounded: it is no count, as of bytes, and no power of ten."""
     digits = (printed.digits or "1").lower()
     amount = digits.partition(" ")[0] if printed.unit in (None, "1", "bytes") else ""
     counted = amount.isdecimal() and printed.value == int(amount)
