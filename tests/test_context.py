@@ -148,7 +148,7 @@ FAULTS = {
     "a sentence puts nothing in": (assertions, "_with_sizes", lambda *_: iter(()), "what the rest of the sentence puts in"),
     "a sentence says of no name what it is": (sentence_context, "relations_before", lambda *_: iter(()), "what a sentence supposes ends with it"),
     "nothing was put in before": (document_claims._Chapter, "_equate", lambda *_: None, "several sizes that are the same, and leave later formulas open"),
-    "every equation is an identity": (sentence_context, "is_solved", says(False), "what is set equal is no identity"),
+    "every equation is an identity": (sentence_context, "has_cue", says(False), "what is set equal is no identity"),
     "fractions are not reduced": (selection, "_reduces", says(False), "a fraction that is reduced is one"),
     "words join nothing": (sentence_context, "step_between", says(None), "words join displays"),
     "words say nothing more": (sentence_context, "step_between", alone, "what is more than a step is left out"),

@@ -92,8 +92,6 @@ MEANT = {
     **{name: key.flag for name, key in KEYS.items() if key.flag},
     **{name: KEYS[key].flag for name, key in CALLED.items() if KEYS[key].flag},
 }
-
-
 ELSEWHERE = {"value": ("--of",), "of": ("--value",), "over": ("--grid",), "grid": ("--over",), "sizes": ("--at",)}
 
 

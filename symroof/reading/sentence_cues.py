@@ -122,13 +122,14 @@ def step_between(words: str) -> Cue | None:
     return Cue(relations[0], set(re.findall(r"\w+", plain.casefold())) <= set(CUES["fillers"]["words"]))
 
 
-def is_solved(words: str) -> bool:
-    """Whether the words before a formula make an equation of it that is to be solved, or a condition.
+def has_cue(kind: str, words: str) -> bool:
+    """Whether words say what the cues of a kind do: ``solving``, an equation is to be solved; ``elsewhere``, it is about another
+    operation.
 
-    >>> is_solved("we set"), is_solved("this is")
-    (True, False)
+    >>> has_cue("solving", "we set"), has_cue("solving", "this is"), has_cue("elsewhere", "On two chips, it is")
+    (True, False, True)
     """
-    return _says(CUES["solving"], words)
+    return _says(CUES[kind], words)
 
 
 class Bound(Frozen):

@@ -17,7 +17,7 @@ from symroof.model.quantities import QUANTITIES
 from symroof.proof.propositions import NEGATED
 from symroof.proof.quotients import ORDER
 from symroof.reading.claims import BOUND, Chain, Claim, Proposition, bound_by_latency
-from symroof.reading.sentence_cues import quantity_of
+from symroof.reading.sentence_cues import has_cue, quantity_of
 from symroof.verification.context import Context
 from symroof.verification.interpretations import (
     TENDING,
@@ -257,6 +257,7 @@ def _of_its_problem(reading: Reading, passage: Passage) -> Reading:
     own = {tensor.dtype for tensor in problem.operation.tensors} if problem else set()
     chip = reading.context.hardware
     other = (bool(own) and bool(around.types - own)) or (chip is not None and bool(around.chips - {chip.name}))
+    other = other or (not (problem and problem.mesh) and has_cue("elsewhere", " ".join(around.sentence)))
     elsewhere = other and any(name in reading.context.definitions for name in spoken)
     return replace(reading, firm=reading.firm and not elsewhere)
 

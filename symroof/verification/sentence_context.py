@@ -26,8 +26,8 @@ from symroof.reading.sentence_cues import (
     Bound,
     Cue,
     bound_by,
+    has_cue,
     is_denied,
-    is_solved,
     is_supposed_here,
     says_sizes_alone,
     stated_regimes,
@@ -95,7 +95,7 @@ class Surroundings:
     @cached_property
     def solved(self) -> bool:
         """Whether the words before it make an equation of it that is to be solved."""
-        return is_solved(self.sentence[0].rpartition("$")[2])
+        return has_cue("solving", self.sentence[0].rpartition("$")[2])
 
     @cached_property
     def types(self) -> set[Dtype]:
