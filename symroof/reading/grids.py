@@ -90,7 +90,7 @@ def read_grid(text: str, names: Sequence[str]) -> tuple[Axis, ...]:
     reader = ExpressionReader(text.replace("..", ": "), Scope(tuple(names)))
     reader.source = text
     bound = reader.bindings(lambda: _values(reader), "B=1:4096")
-    reader.expect_end("',' or the end")
+    reader.expect_end("a range as B=1..400, ',' or the end")
     return tuple(Axis(tuple(names), *values) for names, values in bound)
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 from warnings import warn
 
-from symroof.errors import ReadingError, about, require_one_of, suggestion
+from symroof.errors import ReadingError, about, nearest, require_one_of, suggestion
 from symroof.formula import Compare, Formula, Name, names
 from symroof.model.collectives import Mesh
 from symroof.model.costs import COUNTINGS
@@ -258,7 +258,7 @@ def require_used(options: Options, let: Mapping[str, Formula], words: Iterable[s
         if unit in LOST:
             warn(f"{name} is {value} {unit} here: or is it {value} {LOST[unit]}?", stacklevel=2)
         if name.partition(".")[0] not in families:
-            hint = f"did you mean {FIGURES_CALLED[name]}?" if name in FIGURES_CALLED else suggestion(name, names_used)
+            hint = suggestion(FIGURES_CALLED.get(nearest(name, FIGURES_CALLED) or "", name), names_used)
             raise ReadingError(f"given: nothing uses {name}", hint=hint)
 
 
