@@ -126,7 +126,7 @@ def policy() -> str:
 
 def write(site: Path) -> Path:
     """The page of the playground in a site, with the chips of the catalogue and what it may run."""
-    from symroof.reading.catalogue import catalogue, first_of_forms
+    from symroof.reading.chips import catalogue, first_of_forms
 
     place = site / "play"
     if not (place / "play.js").exists():

@@ -163,7 +163,7 @@ FORMULAS = [
 def claims(runs: int) -> None:
     """Claims judged one after another on one core, in a process that has begun; and wrong ones with their diagnosis."""
     from symroof.reading.claim_sets import StatedClaim, read_exercise
-    from symroof.verification.definitions import context_of
+    from symroof.verification.claim_context import context_of
     from symroof.verification.judge import judge_stated
 
     print("claims, warm")

@@ -21,11 +21,11 @@ if TYPE_CHECKING:  # what type checkers and editors see; nothing of it is import
     from symroof.api.exploring import compare as compare, page as page, plot as plot, regimes as regimes, sweep as sweep
     from symroof.derivation.pipeline import Derivation as Derivation
     from symroof.errors import SymroofError as SymroofError
-    from symroof.model.costs import Operation as Operation
+    from symroof.model.given_costs import Operation as Operation
     from symroof.model.problem import Problem as Problem
     from symroof.proof.step import Reason as Reason, Step as Step
     from symroof.tracing.tracer import trace as trace
-    from symroof.verification.judgement import Judgement as Judgement
+    from symroof.verification.verdicts import Judgement as Judgement
 
 __version__ = "0.1.0"
 
@@ -34,10 +34,10 @@ _ROOMS = {
     "symroof.api.deriving": ("derive", "operation", "list_chips", "dimensions"),
     "symroof.api.exploring": ("regimes", "compare", "sweep", "plot", "page"),
     "symroof.api.authoring": ("verify", "build"),
-    "symroof.model.costs": ("Operation",),
+    "symroof.model.given_costs": ("Operation",),
     "symroof.model.problem": ("Problem",),
     "symroof.derivation.pipeline": ("Derivation",),
-    "symroof.verification.judgement": ("Judgement",),
+    "symroof.verification.verdicts": ("Judgement",),
     "symroof.proof.step": ("Step", "Reason"),
     "symroof.tracing.tracer": ("trace",),
     "symroof.errors": ("SymroofError",),

@@ -25,7 +25,7 @@ BELOW = {room: lower for lower, floor in zip(LOWER, FLOORS, strict=True) for roo
 BELOW |= {"proof": {"errors", "formula"}, "__main__": {"cli"}, "": {"errors"}}
 COMMANDS = "document_commands options question_commands trace_command"
 ONLY_IN = {
-    "jinja2": {"symroof.rendering.pages.environment", "symroof.rendering.pages.sandbox"},
+    "jinja2": {"symroof.rendering.pages.templating", "symroof.rendering.pages.sandbox"},
     "latexify": {"symroof.rendering.formulas.tex"},
     "z3": {"symroof.proof.prover"},
     "tomllib": {"symroof.reading.toml"},
@@ -37,7 +37,7 @@ ONLY_IN = {
     "numpy": {"symroof.derivation.evaluation", "symroof.exploration.sweep"},
     "pyarrow": {"symroof.exploration.sweep"},
     "matplotlib": {"symroof.rendering.figures.sheet"},
-    "ast": {"symroof.model.costs", "symroof.rendering.formulas.tex"},
+    "ast": {"symroof.model.given_costs", "symroof.rendering.formulas.tex"},
 }
 FORBIDDEN = {"sympify", "simplify", "nsimplify", "parse_expr", "eval", "exec", "solve", "compile"}
 
@@ -116,7 +116,7 @@ FAULTS = {
     ("model.splits", "import z3"): "beside its one door",
     ("derivation.times", "from symroof.algebra import solvers"): "the one importer of the solvers",
     ("derivation.times", "isinstance(x, (Program, int))"): "asks whether",
-    ("proof.limits", "from sympy.core import Expr"): "of the second engine sees sympy.core",
+    ("proof.calculus", "from sympy.core import Expr"): "of the second engine sees sympy.core",
 }
 
 

@@ -8,7 +8,7 @@ import pytest
 
 import symroof as sr
 from symroof.reading.languages import languages
-from symroof.rendering.pages.environment import words
+from symroof.rendering.pages.templating import words
 
 pytest.importorskip("matplotlib")
 from matplotlib.backends.backend_agg import FigureCanvasAgg

@@ -7,7 +7,7 @@ import pytest
 from effort import draws
 
 import symroof as sr
-from symroof.derivation.steps import Draft
+from symroof.derivation.drafts import Draft
 from symroof.errors import CheckError, SymroofError
 from symroof.formula import Call, Compare
 from symroof.reading import size_cases
@@ -121,7 +121,7 @@ def test_a_choice_that_nothing_decides_is_noticed(monkeypatch):
     def first(formula, known):
         return size_cases.mapped(formula, lambda node: node.arguments[0] if is_choice(node) else node)
 
-    monkeypatch.setattr("symroof.reading.size_checks.decided", first)
+    monkeypatch.setattr("symroof.reading.program_checks.decided", first)
     with pytest.raises(CheckError):
         sr.derive(FEW, on="h100")
 

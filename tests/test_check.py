@@ -12,8 +12,8 @@ from symroof.errors import CheckError
 from symroof.formula import Both, Call, Cases, Compare, Either, Infinity, Name, Number, Quotient, Verdict, number
 from symroof.proof.bounds_and_decimals import Excess, Harmonic, WholeBounds
 from symroof.proof.check import check, establish
+from symroof.proof.exact_values import check_at_samples, truth_of
 from symroof.proof.loop_counts import Arrays, CostFunctionCount, Loops, OutputCounts
-from symroof.proof.pointwise import check_at_samples, truth_of
 from symroof.proof.propositions import direct_proof
 from symroof.proof.quotients import Quotients
 from symroof.proof.step import CancelledNames, Check, Ledger, Multiples, Reason, RowSize, Step, UndecidedError, Unknown

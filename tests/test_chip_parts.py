@@ -12,7 +12,7 @@ from direct import CATALOGUE
 import symroof as sr
 from symroof.errors import SymroofError
 from symroof.model.hardware import Accelerator, Spec, findings
-from symroof.reading.catalogue import catalogue, chip
+from symroof.reading.chips import catalogue, chip
 
 SHEET = "a sheet (https://a.example, 2026)"
 FOLLOWING = [

@@ -18,10 +18,10 @@ from symroof.reading.claims import Chain, Logic, read_claim
 from symroof.reading.expressions import Scope, read_expression
 from symroof.rendering.pages.report_page import Explainer
 from symroof.verification import budget
-from symroof.verification.definitions import context_of
+from symroof.verification.claim_context import context_of
 from symroof.verification.judge import judge
-from symroof.verification.judgement import GOOD
 from symroof.verification.number_chains import stands_in_print
+from symroof.verification.verdicts import GOOD
 
 pytestmark = pytest.mark.part(2)
 

@@ -11,7 +11,7 @@ import symroof as sr
 from symroof.reading.languages import languages
 from symroof.reading.operations import entries
 from symroof.reading.vocabulary import VOCABULARY
-from symroof.rendering.pages.environment import load
+from symroof.rendering.pages.templating import load
 
 pytestmark = pytest.mark.part(8)
 

@@ -9,11 +9,11 @@ from test_gate import _nothing_is_remembered  # noqa: F401 (a fixture)
 import symroof as sr
 import symroof.algebra.roots as roots
 import symroof.derivation.counting as counting
-import symroof.derivation.per_chip as per_chip
+import symroof.derivation.mesh_sections as per_chip
 import symroof.derivation.pipeline as pipeline
 import symroof.derivation.premises as setting
 import symroof.derivation.times as schedules
-from symroof.derivation.steps import Draft
+from symroof.derivation.drafts import Draft
 from symroof.errors import CheckError, SymroofError
 from symroof.model import chip_costs, program_quantities
 

@@ -20,7 +20,7 @@ from symroof.proof.propositions import without_cases
 from symroof.reading.claim_sets import read_exercise
 from symroof.reading.claims import read_claim, read_regime
 from symroof.reading.name_scope import Scope
-from symroof.verification.definitions import context_of
+from symroof.verification.claim_context import context_of
 from symroof.verification.judge import judge
 
 RELATIONS = {"<": lambda a, b: a < b, "<=": lambda a, b: a <= b, ">": lambda a, b: a > b, ">=": lambda a, b: a >= b}

@@ -14,15 +14,15 @@ from pathlib import Path
 import pytest
 from texts import judged
 
-import symroof.verification.assertions as assertions
 import symroof.verification.comments as comments
 import symroof.verification.formula_claims as scopes
+import symroof.verification.formula_roles as assertions
 import symroof.verification.interpretations as readings
 import symroof.verification.selection as selection
 from symroof.reading.documents import read_text
 from symroof.reading.sentence_cues import Cue, step_between
 from symroof.verification import document_claims, sentence_context
-from symroof.verification.definitions import Exercise, context_of
+from symroof.verification.claim_context import Exercise, context_of
 from symroof.verification.document_claims import judge_document, judge_read
 
 DATA = Path(__file__).parent / "data"
@@ -159,7 +159,7 @@ FAULTS = {
     "no sizes are typed": (sentence_context, "sizes_beside", says({}), "sizes of the sentence, typed and behind"),
     "the last size counts": (sentence_context, "typed_sizes", lambda words: dict(SIZED), "two sizes for a name in one sentence"),
     "no regime is stated": (sentence_context, "regimes_beside", says(()), "below the display"),
-    "what is offered is in force": (readings, "_on", lambda finding, reading: finding, "words"),
+    "what is offered is in force": (readings, "_under_reading", lambda finding, reading: finding, "words"),
     "a named formula never ends": (comments.Comments, "below", kept, "a named formula ends with its section"),
     "nothing is forgotten": (comments.Comments, "forgetting", kept, "or is forgotten"),
     "named formulas keep their order": (comments, "_in_order", dict, "named formulas in the order of their uses"),

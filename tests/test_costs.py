@@ -7,7 +7,7 @@ from test_model import flops, reads, writes
 
 import symroof as sr
 from symroof.errors import CheckError, SymroofError
-from symroof.model.costs import CostFormula
+from symroof.model.given_costs import CostFormula
 
 VECTOR = {"compute": "fp64", "vector": True}
 SPARSE = {

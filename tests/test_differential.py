@@ -18,7 +18,7 @@ def test_the_judge_agrees_with_exact_fractions():
 def test_a_judge_that_says_one_thing_of_everything_is_noticed(verdict, monkeypatch):
     import differential
 
-    from symroof.verification.judgement import Judgement
+    from symroof.verification.verdicts import Judgement
 
     class Report:
         def __init__(self, claims):

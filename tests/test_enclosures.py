@@ -9,11 +9,11 @@ import pytest
 
 from symroof.errors import AlgebraError
 from symroof.formula import Call, Compare, Name, Number, Sum, number
-from symroof.proof.pointwise import Enclosures
+from symroof.proof.exact_values import Enclosures
 from symroof.proof.propositions import OPEN
 from symroof.reading.claim_sets import Exercise
 from symroof.verification.budget import LEFT_OPEN, Exhausted, limited
-from symroof.verification.definitions import context_of
+from symroof.verification.claim_context import context_of
 from symroof.verification.intervals import Enclosure, enclosed, last_place
 
 ENDS = [Fraction(n, 2) for n in (-5, -2, -1, 0, 1, 3, 4)]

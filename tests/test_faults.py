@@ -91,8 +91,8 @@ OTHER = KNOWN | {
     "symroof.model.transforms.with_backward": "the operation itself",
     "symroof.model.library.Entry.build": "the operation itself",
     "symroof.derivation.premises.Setting.over_network": "which condition is asked for",
-    "symroof.derivation.steps.Steps.threshold": "what is said where a guard fails, of a part of those sizes",
-    "symroof.derivation.steps.Steps.whole": "rows at other sizes; who prints it is read back (the test above has it)",
+    "symroof.derivation.drafts.Steps.threshold": "what is said where a guard fails, of a part of those sizes",
+    "symroof.derivation.drafts.Steps.whole": "rows at other sizes; who prints it is read back (the test above has it)",
     "symroof.algebra.dominance.margin": "it is within 5 % from 41 B on as well",
 }
 # A fault of a printer, or of who hands an answer to it, is what tests/test_read_back.py notices; here it would be found by it again.

@@ -15,7 +15,7 @@ import symroof as sr
 pytest.importorskip("matplotlib")
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 
-from symroof.reading.catalogue import chip as known_chip
+from symroof.reading.chips import chip as known_chip
 from symroof.rendering.figures.drawings import draw
 from symroof.rendering.figures.labels import meet
 

@@ -15,7 +15,7 @@ from symroof.reading.latex import read_latex
 from symroof.reading.latex_phrases import Dialect
 from symroof.reading.macros import Macro
 from symroof.reading.name_scope import Scope
-from symroof.verification.definitions import context_of
+from symroof.verification.claim_context import context_of
 from symroof.verification.files import judge_file
 from symroof.verification.formula_claims import read_formula, unread
 from symroof.verification.judge import judge_stated

@@ -229,7 +229,7 @@ FAULTS = {
     "derivation.threshold.whole_size": (doubled, batch),
     "derivation.threshold._rule_factor": (lambda f: lambda draft, exact_, low: f(draft, exact_, 2 * low), batch),
     "derivation.threshold._tends_to": (doubled, batch),
-    "derivation.steps.Draft.value_at": (doubled, batch),
+    "derivation.drafts.Draft.value_at": (doubled, batch),
     "derivation.premises.Setting.in_numbers": (doubled, batch),
     "derivation.threshold._clearing_steps": (doubled, batch),
     "derivation.threshold._otherwise": (lambda f: lambda draft, solution: f(draft, replace(solution, formula=twice(solution.formula.rows[0][0]))) if not hasattr(solution.formula, "rows") else f(draft, replace(solution, formula=replace(solution.formula, rows=((solution.formula.rows[0][0], twice(solution.formula.rows[0][1])),)))), batch),
@@ -300,7 +300,7 @@ FAULTS = {
     "exploration.regime_steps.shares": (lambda f: lambda *a: (replace(f(*a)[0], amount=2 * f(*a)[0].amount), *f(*a)[1:]), at_a_point),
     "exploration.regime_steps.shares_at": (doubled, at_a_point),
     "exploration.planes.laurent_terms": (lambda f: lambda *a: tuple((2 * c, m) for c, m in f(*a)), plane),
-    "model.costs.Cost.bytes": (lambda f: property(lambda self: 2 * f.fget(self)), roofline),
+    "model.given_costs.Cost.bytes": (lambda f: property(lambda self: 2 * f.fget(self)), roofline),
 }  # fmt: skip
 
 # What cannot make anything false: it chooses among what is proved, or in which order it is said.

@@ -19,15 +19,15 @@ from test_gate import (
 
 import symroof.proof.quotients as exact
 import symroof.verification.approximations as approximations
+import symroof.verification.claim_functions as constructions
+import symroof.verification.condition_match as thresholds
 import symroof.verification.conditions as conditions
-import symroof.verification.constructions as constructions
 import symroof.verification.context as context
 import symroof.verification.counterexamples as counterexamples
 import symroof.verification.intervals as intervals
 import symroof.verification.judge as judge
+import symroof.verification.link_verdicts as relations
 import symroof.verification.number_chains as number_chains
-import symroof.verification.relations as relations
-import symroof.verification.thresholds as thresholds
 import symroof.verification.unit_agreement as unit_agreement
 from symroof.formula import Compare, Formula, Group, Name, Number, Product, Quotient, Sum, mapped, names, number
 from symroof.proof.polynomials import Poly
@@ -39,7 +39,7 @@ from symroof.reading.claim_sets import read_exercise
 from symroof.verification.context import Context
 from symroof.verification.intervals import Enclosure
 from symroof.verification.judge import judge_exercise
-from symroof.verification.judgement import GOOD, Remark
+from symroof.verification.verdicts import GOOD, Remark
 
 pytestmark = pytest.mark.part(4)
 

@@ -10,7 +10,7 @@ from answered import PROBLEMS, pages
 from effort import draws
 
 import symroof as sr
-from symroof.rendering.pages.environment import words
+from symroof.rendering.pages.templating import words
 
 MATMUL = {
     "operation": "bf16[B, D] * bf16[D, F] -> bf16[B, F]",

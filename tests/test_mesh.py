@@ -24,7 +24,7 @@ from symroof.proof.chip_recounts import MeshRun
 from symroof.proof.exchange_plans import MeshAxis as Axis, Transfer
 from symroof.proof.kernel_traffic import Script
 from symroof.proof.quotients import Quotients
-from symroof.reading.catalogue import chip
+from symroof.reading.chips import chip
 from symroof.reading.problems import merged, read_problem
 from symroof.symbols import fraction
 

@@ -16,7 +16,7 @@ from symroof.reading.claim_sets import read_exercise
 from symroof.reading.documents import read_text
 from symroof.reading.latex import read_latex
 from symroof.reading.latex_phrases import Dialect
-from symroof.verification.definitions import context_of
+from symroof.verification.claim_context import context_of
 from symroof.verification.document_claims import judge_read
 from symroof.verification.judge import judge
 

@@ -8,7 +8,7 @@ import pytest
 from texts import FSDP
 
 import symroof as sr
-from symroof.derivation.per_chip import script_on_mesh
+from symroof.derivation.mesh_sections import script_on_mesh
 from symroof.derivation.pipeline import derive
 from symroof.derivation.quantity_definitions import script_of
 from symroof.errors import SymroofError

@@ -14,10 +14,10 @@ from texts import cases, refused
 import symroof as sr
 from symroof.errors import CheckError, ModelError, quote
 from symroof.formula import Call, Quotient, number
-from symroof.model.costs import function_formula
+from symroof.model.given_costs import function_formula
 from symroof.model.library import LIBRARY
 from symroof.model.tensor_types import DTYPES, dtype
-from symroof.reading.catalogue import catalogue, chip, figure
+from symroof.reading.chips import catalogue, chip, figure
 from symroof.symbols import VALUES, expression, symbol
 
 WIDTHS = {4: "int4 fp4", 6: "fp6", 8: "int8 fp8", 16: "bf16 fp16 int16", 32: "fp32 int32", 64: "fp64 int64"}

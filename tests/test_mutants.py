@@ -8,7 +8,7 @@ import laws
 import pytest
 
 import symroof.algebra.dominance
-import symroof.model.costs
+import symroof.model.given_costs
 import symroof.model.quantities
 import symroof.model.resources
 import symroof.model.splits
@@ -18,8 +18,8 @@ from symroof.algebra.dominance import Certificate, Similarity
 from symroof.algebra.roots import Interval
 from symroof.errors import SymroofError
 from symroof.model.collectives import COLLECTIVES
-from symroof.model.costs import Cost
 from symroof.model.einsum import Einsum
+from symroof.model.given_costs import Cost
 from symroof.model.tensor_types import Dtype
 
 BOOK = importlib.import_module("book.test_ch1_rooflines")
@@ -265,7 +265,7 @@ def nothing_is_remembered():
 @pytest.mark.part(1)
 @pytest.mark.parametrize("mutant", MUTANTS, ids=lambda mutant: mutant.__name__)
 def test_mutant_is_caught_by_a_law_and_by_the_book(mutant, monkeypatch):
-    from symroof.reading.catalogue import shipped
+    from symroof.reading.chips import shipped
 
     shipped.cache_clear()
     mutant(monkeypatch)

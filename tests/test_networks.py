@@ -15,7 +15,7 @@ from symroof.model.collectives import NETWORKS, MeshAxis
 from symroof.proof.check import establish
 from symroof.proof.exchange_plans import FAST, SWITCHES
 from symroof.proof.step import Reason
-from symroof.reading.catalogue import catalogue, chip
+from symroof.reading.chips import catalogue, chip
 
 STEP = "input x: bf16[B_GM, D]; weight W: bf16[D, F]; y = x * W -> bf16[B_GM, F]"
 SUMMED = "bf16[B, D_X] * bf16[D_X, F] -> bf16[B, F]"

@@ -81,6 +81,6 @@ def test_cost_functions_are_derived_where_latexify_does_not_install(tmp_path):
 
 
 def test_an_edited_template_shows_at_once_in_a_checkout():
-    from symroof.rendering.pages.environment import shipped_template
+    from symroof.rendering.pages.templating import shipped_template
 
     assert shipped_template("page.txt.j2") == (ROOT / "templates" / "page.txt.j2").read_text("utf-8")

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 from test_simulated_programs import PROGRAMS, on
 
-from symroof.derivation.per_chip import script_on_mesh
+from symroof.derivation.mesh_sections import script_on_mesh
 from symroof.derivation.quantity_definitions import script_of
 from symroof.errors import CheckError
 from symroof.model.placement import _Chips, placements

@@ -52,7 +52,7 @@ def derived(name):
         return tuple(done)
 
     meanings = ledger_of(sr.derive(operation, **options).setting).meanings
-    with patch("symroof.derivation.steps.establish", recorded):
+    with patch("symroof.derivation.drafts.establish", recorded):
         sr.derive(operation, **options)
     return [(step, ledger) for step, ledger in found if ledger.meanings == meanings]
 

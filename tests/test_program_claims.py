@@ -130,7 +130,7 @@ def test_a_size_has_no_name_of_an_amount():
 @pytest.mark.parametrize("lang", ["ko", "zh"])
 def test_every_amount_is_called_something_that_is_read(lang):
     from symroof.reading.vocabulary import AMOUNTS, WORDS, folded
-    from symroof.rendering.pages.environment import load
+    from symroof.rendering.pages.templating import load
 
     called = load(f"{lang}/catalogues.j2", None, lang, {}).called
     assert {name: AMOUNTS[folded(str(called(name)))] for name in WORDS["amounts"]} == {

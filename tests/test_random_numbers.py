@@ -8,7 +8,7 @@ import pytest
 
 import symroof as sr
 from symroof.formula import Call, Formula, Negative, Number, Power, Product, Quotient, Sum, nodes
-from symroof.proof.pointwise import sign_of_difference
+from symroof.proof.exact_values import sign_of_difference
 from symroof.verification.intervals import enclosed
 
 PLACES, SEVENTH, HALVES = 200, Number(Fraction(1, 7)), Number(Fraction(3, 2))

@@ -23,7 +23,7 @@ from render.portable import formulas
 
 from symroof.errors import SymroofError
 from symroof.reading.languages import languages
-from symroof.rendering.pages.environment import load
+from symroof.rendering.pages.templating import load
 
 pytestmark = pytest.mark.part(6)
 

@@ -10,7 +10,7 @@ from texts import refused
 
 import symroof as sr
 from symroof.errors import CheckError, SymroofError
-from symroof.model import backward, chip_costs, kernels, program, storage
+from symroof.model import aliases, backward, chip_costs, kernels, program
 from symroof.proof import adjoints
 from symroof.reading import programs
 from symroof.reading.programs import read_program
@@ -244,8 +244,8 @@ AROUND = staticmethod(lambda statement, scope: scope)
 BACK = {
     "a gradient of a place is added up over turns": (backward._Reverse, "_around", AROUND),
     "gradients of weights are those of one turn": (backward._Reverse, "_own_of_turns", of_one_turn),
-    "places are kept twice": (storage.Memory, "places_of", lambda self, name: (name, "")),
-    "what turns make is kept beside what they have made": (storage.Memory, "collected", {}),
+    "places are kept twice": (aliases.Memory, "places_of", lambda self, name: (name, "")),
+    "what turns make is kept beside what they have made": (aliases.Memory, "collected", {}),
 }
 
 

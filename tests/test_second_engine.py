@@ -85,7 +85,7 @@ def derived(name):
 
     problem = sr.derive(operation, **options).setting
     meanings = ledger_of(problem).meanings
-    with patch("symroof.derivation.steps.establish", recorded):
+    with patch("symroof.derivation.drafts.establish", recorded):
         sr.derive(operation, **options)
         if name in MAPPED:
             sr.regimes(operation, **options).to_text()
@@ -437,7 +437,7 @@ def test_a_quotient_with_another_put_in_has_its_value():
 
 
 def bounds_of(text):
-    from symroof.proof.pointwise import enclosure
+    from symroof.proof.exact_values import enclosure
     from symroof.reading.expressions import read_expression
     from symroof.reading.name_scope import Scope
 

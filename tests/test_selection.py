@@ -7,7 +7,7 @@ import pytest
 from symroof.reading.claim_sets import read_exercise
 from symroof.reading.claims import read_claim
 from symroof.reading.documents import read_text
-from symroof.verification.definitions import context_of
+from symroof.verification.claim_context import context_of
 from symroof.verification.document_claims import judge_read
 from symroof.verification.selection import skipped
 

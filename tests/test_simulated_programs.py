@@ -13,7 +13,7 @@ from random_splits import random_splits
 from sympy import Add, Integer
 
 import symroof as sr
-from symroof.derivation.per_chip import script_on_mesh
+from symroof.derivation.mesh_sections import script_on_mesh
 from symroof.derivation.quantity_definitions import script_of
 from symroof.errors import CheckError, SymroofError
 from symroof.model.chip_costs import carriers, chip_costs, message

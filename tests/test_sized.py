@@ -21,7 +21,7 @@ from symroof.model.program_sizes import tokens_of
 from symroof.model.resources import time_names
 from symroof.proof.check import check
 from symroof.proof.step import Ledger, Reason, Step
-from symroof.reading.catalogue import chip as chip_named
+from symroof.reading.chips import chip as chip_named
 from symroof.reading.claim_sets import read_exercise
 from symroof.reading.expressions import read_expression
 from symroof.reading.name_scope import Scope

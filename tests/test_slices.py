@@ -12,7 +12,7 @@ from test_training import at, counted, random_program, require_lawful
 
 import symroof as sr
 from symroof.errors import CheckError, ReadingError, SymroofError
-from symroof.model import backward, storage
+from symroof.model import aliases, backward
 from symroof.reading.programs import read_program
 from symroof.symbols import expression
 
@@ -233,7 +233,7 @@ PRODUCERS = {  # which copies nothing, reads what is joined as one, a part besid
 def test_a_producer_with_a_fault_is_refused(name, monkeypatch):
     change, text = PRODUCERS[name]
     assert {step.check.status for step in counted(text, training=False)} == {"proved"}
-    monkeypatch.setattr(storage.Memory, name, change)
+    monkeypatch.setattr(aliases.Memory, name, change)
     with pytest.raises(CheckError):
         counted(text, training=False)
 

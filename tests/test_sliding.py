@@ -153,7 +153,7 @@ def test_chips_do_not_share_out_places(label):
 
 @pytest.mark.usefixtures("_nothing_is_remembered")
 def test_a_stride_that_the_sizes_do_not_say_is_refused_by_the_second_engine(monkeypatch):
-    monkeypatch.setattr("symroof.reading.size_checks.stride_of", lambda program, slide: 2)
+    monkeypatch.setattr("symroof.reading.program_checks.stride_of", lambda program, slide: 2)
     with pytest.raises(CheckError, match="there are no U windows over P"):
         sr.derive(TEXT.format("P = 3*U/2, Q = 2*V"), on="h100")
     assert program_sizes.stride_of(read_program(TEXT.format("P = 2*U, Q = 2*V")), Slide("P", "U", "R")) == 2

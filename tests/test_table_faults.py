@@ -25,7 +25,7 @@ from symroof.model import collectives, functions, gradients, library, placement,
 from symroof.model.quantities import Owner
 from symroof.model.transforms import with_backward
 from symroof.reading import operations
-from symroof.reading.catalogue import catalogue
+from symroof.reading.chips import catalogue
 from symroof.reading.operations import read_operation
 
 MODEL = Path(sr.__file__).parent / "model"
@@ -306,7 +306,7 @@ FAULTS = {
 }
 # Why no number of a table can be wrong unseen: it has none, or it is a part of one that is above.
 SAFE = {
-    "costs.COUNTINGS": "words of the command line",
+    "given_costs.COUNTINGS": "words of the command line",
     "gradients.GAIN": "its work is counted in test_a_gain_is_a_product_and_a_sum",
     "tensor_types.BY_NAME": "made of DTYPES", "functions.VIEW": "that it does and moves nothing is counted in tests/test_views.py", "functions.SLICE": "that they do and move nothing is counted in tests/test_slices.py", "functions.CONCAT": "as SLICE", "functions.PLACE": "counted in tests/test_scans.py", "functions.COLLECT": "as PLACE", "functions.APPEND": "as SLICE",
     "gradients.UNDONE": "gradients are held against finite differences in tests/test_slices.py", "functions.BROADCAST": "what it does is counted in loops in tests/test_reductions.py",
@@ -316,7 +316,7 @@ SAFE = {
     "collectives.HANDED": "names of collectives, which the second engine simulates", "pipeline_stages.BUBBLE": "the name of a quantity", "pipeline_stages.SCHEDULES": "words of a problem",
     "hardware.OUTSIDE": "links of which a check of the table speaks", "hardware.NEAR": "how near sources of a figure are", "hardware.SPOKEN_PARTS": "names of parts",
     "collectives.WIRINGS": "words of a mesh", "program_tree.ROLES": "words of a program",
-    "costs.ARITHMETIC": "what a function may contain", "problem.SECTIONS": "names of sections", "quantities.QUANTITIES": "names of TABLE", "quantities.SPOKEN": "names of TABLE", "quantities.DERIVED": "names of TABLE", "quantities.MOVED": "names of TABLE", "quantities.OWED": "names of TABLE, of each of which a number is asked for in tests/test_sized.py",
+    "given_costs.ARITHMETIC": "what a function may contain", "problem.SECTIONS": "names of sections", "quantities.QUANTITIES": "names of TABLE", "quantities.SPOKEN": "names of TABLE", "quantities.DERIVED": "names of TABLE", "quantities.MOVED": "names of TABLE", "quantities.OWED": "names of TABLE, of each of which a number is asked for in tests/test_sized.py",
     "quantities.TIMES": "a part of UNITS", "quantities.DURATIONS": "a part of UNITS", "quantities.STORAGE": "a part of UNITS", "quantities.BIT_RATES": "a part of UNITS", "quantities.WORK": "a part of UNITS", "quantities.COUNTS": "a part of UNITS", "quantities.POWERS": "prefixes of UNITS", "quantities.TRAFFIC": "a part of TABLE", "quantities.ENERGY": "a part of UNITS", "quantities.RATES": "a part of UNITS",
 }  # fmt: skip
 EVERY = [(table, i, rows[i : i + 6]) for table, rows in FAULTS.items() for i in range(0, len(rows), 6)]

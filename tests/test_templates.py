@@ -9,9 +9,9 @@ import pytest
 import symroof as sr
 from symroof.errors import RenderingError
 from symroof.proof.step import Reason
-from symroof.rendering.pages.environment import ENTRY, environment, load, shipped_template
+from symroof.rendering.pages.templating import ENTRY, environment, load, shipped_template
 from symroof.verification.diagnosis import MISTAKES
-from symroof.verification.judgement import CAUSES
+from symroof.verification.verdicts import CAUSES
 
 TEMPLATES = Path(__file__).parent.parent / "templates"
 OF_THE_PAGE = {

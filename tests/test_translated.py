@@ -10,7 +10,7 @@ from answered import pages
 from symroof.model.quantities import QUANTITIES
 from symroof.reading.languages import languages
 from symroof.reading.vocabulary import VOCABULARY, named
-from symroof.rendering.pages.environment import ENTRY, environment, load, shipped_template
+from symroof.rendering.pages.templating import ENTRY, environment, load, shipped_template
 
 TEMPLATES = Path(__file__).parent.parent / "templates"
 OTHERS = [lang for lang in languages() if lang != "en"]

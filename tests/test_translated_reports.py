@@ -13,10 +13,10 @@ from symroof.errors import SymroofError
 from symroof.formula import Compare, Name, number
 from symroof.reading.claim_sets import VERDICTS
 from symroof.reading.languages import languages
-from symroof.rendering.pages.environment import load, shipped_template
 from symroof.rendering.pages.report_page import Explainer, render_report
+from symroof.rendering.pages.templating import load, shipped_template
 from symroof.rendering.pages.typesetting import Style
-from symroof.verification.judgement import CAUSES, Coverage, FileReport, Judgement, Omission, Remark, Standard
+from symroof.verification.verdicts import CAUSES, Coverage, FileReport, Judgement, Omission, Remark, Standard
 
 pytestmark = pytest.mark.part(2)
 

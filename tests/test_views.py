@@ -6,13 +6,13 @@ from test_training import at, counted, require_lawful, trained
 from texts import refused
 
 import symroof as sr
-from symroof.derivation import per_chip
+from symroof.derivation import mesh_sections
 from symroof.errors import CheckError, SymroofError
 from symroof.model import functions, splits
+from symroof.model.aliases import Memory
 from symroof.model.chip_costs import chip_costs
 from symroof.model.program_quantities import amounts
 from symroof.model.program_sizes import tokens_of
-from symroof.model.storage import Memory
 from symroof.reading.programs import read_program
 
 ATTENTION = """
@@ -228,7 +228,7 @@ def test_other_blocks_are_refused(monkeypatch, wrong):
     text = "mesh X = 4 on ICI; input x: bf16[B, D]; weight W: bf16[D, E_X]; where E = K*H; h = x * W -> bf16[B, E_X]; v = h -> bf16[B, K, {}]; y = silu(v)"
     label = wrong[0][1]
     text = text.format("H_X") if label == "H" else text.format("H").replace("bf16[B, K, H]", "bf16[B_X, K, H]")
-    for module in (splits, per_chip):
+    for module in (splits, mesh_sections):
         monkeypatch.setattr(module, "block_dimensions", lambda *_: wrong)
     with pytest.raises(CheckError, match="lies in other blocks"):
         sr.derive(text, on="tpu-v5p")

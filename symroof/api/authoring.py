@@ -19,7 +19,7 @@ from symroof.reading.toml import contents
 from symroof.rendering.report import ShownReport, claims_of
 from symroof.verification.files import judge_file
 from symroof.verification.judge import judge_exercise
-from symroof.verification.judgement import FileReport, Judgement, Remark
+from symroof.verification.verdicts import FileReport, Judgement, Remark
 
 if TYPE_CHECKING:
     from symroof.building.build import Block, BuiltDocument

@@ -7,13 +7,13 @@ from dataclasses import fields
 from typing import TYPE_CHECKING, Any, Unpack, overload
 
 from symroof.derivation.pipeline import derive as run
-from symroof.model.costs import Cost, Counting
+from symroof.model.given_costs import Cost, Counting
 from symroof.model.hardware import Accelerator
 from symroof.model.kernels import cost_of
 from symroof.model.program import Program
 from symroof.model.tensor_types import dtype as read_dtype
 from symroof.reading.arguments import Asked, Chip, Given, Questions, problem_of, sketch_of
-from symroof.reading.catalogue import catalogue
+from symroof.reading.chips import catalogue
 from symroof.reading.operations import read_operation
 from symroof.rendering.results import ShownDerivation
 from symroof.symbols import symbol

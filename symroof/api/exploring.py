@@ -7,11 +7,11 @@ from concurrent.futures import Executor
 from pathlib import Path
 from typing import Any, Unpack, overload
 
+from symroof.derivation.drafts import INTENSITY
 from symroof.derivation.premises import setting_of
-from symroof.derivation.steps import INTENSITY
 from symroof.errors import ReadingError
 from symroof.exploration.comparison import compare as compared
-from symroof.exploration.figure import figure
+from symroof.exploration.figure_kinds import figure
 from symroof.exploration.regimes import explore, infer
 from symroof.exploration.sweep import sweep_of, write_sweep
 from symroof.model.tensor_types import dtype as read_dtype
@@ -26,7 +26,7 @@ from symroof.reading.arguments import (
     question_of,
     text_of,
 )
-from symroof.reading.catalogue import catalogue, first_of_forms
+from symroof.reading.chips import catalogue, first_of_forms
 from symroof.reading.grids import fixed_axes, read_grid
 from symroof.reading.languages import language_of
 from symroof.reading.measurements import read_measured

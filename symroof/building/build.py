@@ -37,11 +37,11 @@ from symroof.reading.markers import SYNTAXES, Marker, Span, read_markers, requir
 from symroof.reading.notebooks import BETWEEN, text_of, with_texts
 from symroof.reading.problems import merged, read_options
 from symroof.rendering.figures.picture_digest import is_own
-from symroof.rendering.pages.environment import words
+from symroof.rendering.pages.templating import words
 from symroof.rendering.pages.typesetting import Sentences, Style, typesetter_of
 from symroof.rendering.records.derivations import parts
+from symroof.verification.claim_context import context_of
 from symroof.verification.comments import Comments
-from symroof.verification.definitions import context_of
 
 MARK = "\ufeff"  # what some editors put before the first character of a file
 NAMED = ("ridge", "rule_bound", "exact_bound", "smallest_integer")

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from symroof.building.build import BuiltDocument
     from symroof.rendering.pages.typesetting import Sentences
     from symroof.verification.baseline import Accepted
-    from symroof.verification.judgement import FileReport, Standard
+    from symroof.verification.verdicts import FileReport, Standard
 
 
 @click.command(cls=Grouped)
@@ -112,7 +112,7 @@ def verify(
     from symroof.rendering.pages.typesetting import Style
     from symroof.rendering.report import report_record
     from symroof.verification.files import judge_files, verdict_changes
-    from symroof.verification.judgement import Standard
+    from symroof.verification.verdicts import Standard
 
     style = Style(brief=not verbose, template=template, lang=lang, hints=hints)
     overrides = given_flags(options)
@@ -143,7 +143,7 @@ def _compared(
     reports: tuple[FileReport, ...], baseline: str | None, new: str | None, standard: Standard
 ) -> tuple[tuple[FileReport, ...], tuple[Accepted, ...] | None]:
     """The reports beside a baseline, and what of it is gone; one that is asked for is written."""
-    from symroof.verification.baseline import baseline_of, passed_over, read_baseline, written
+    from symroof.verification.baseline import baseline_of, read_baseline, without_accepted, written
 
     path = Path(new or baseline or "")
     accepted = read_baseline(Path(baseline), path) if baseline else ()
@@ -153,7 +153,7 @@ def _compared(
         write(written(accepted), new)
     if baseline is None and new is None:
         return reports, None
-    return passed_over(reports, accepted, path, standard)
+    return without_accepted(reports, accepted, path, standard)
 
 
 WRITABLE = stat.S_IWUSR | stat.S_IWGRP | stat.S_IWOTH

@@ -308,7 +308,7 @@ def reference(topic: str | None) -> None:
 def list_chips(names: Sequence[str], options: Flags) -> Listed:
     """The chips with their figures; of one its sources and its parts as well."""
     from symroof.model.hardware import findings
-    from symroof.reading.catalogue import catalogue, chip
+    from symroof.reading.chips import catalogue, chip
     from symroof.rendering.pages import catalogues
 
     chips = catalogue(*options["chips"])
@@ -338,14 +338,14 @@ def list_operations(names: Sequence[str], options: Flags) -> Listed:
 
 def list_words(names: Sequence[str], options: Flags) -> Listed:
     """The words of textbooks that name quantities, and those of programs alone; `aliases` in a problem add to them."""
-    from symroof.rendering.pages import environment, terminal
+    from symroof.rendering.pages import templating, terminal
 
     if names:
         raise ReadingError("the words are one list", expected="symroof list words")
     parts = VOCABULARY, WORDS["amounts"]
 
     def tables(_: object, lang: str | None) -> str:
-        called = environment.load(f"{lang}/catalogues.j2", None, lang, {}).called if lang else lambda name: ""
+        called = templating.load(f"{lang}/catalogues.j2", None, lang, {}).called if lang else lambda name: ""
         return "\n".join(terminal.words_table(part, called) for part in parts)
 
     return {**parts[0], **parts[1]}, dict, tables

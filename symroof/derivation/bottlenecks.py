@@ -12,10 +12,10 @@ from sympy import Add, Expr, Integer, Mul
 
 from symroof.algebra.rational import cancel, is_rational
 from symroof.algebra.roots import Root
+from symroof.derivation.drafts import Draft
 from symroof.derivation.formula_writing import is_negative
 from symroof.derivation.solutions import Solution
 from symroof.derivation.solving import solution_of
-from symroof.derivation.steps import Draft
 from symroof.derivation.whole_sizes import ranges, spans_of, whole_step, wholes
 from symroof.formula import Compare, Formula, Name, Quotient, Sum, Verdict, names, number
 from symroof.model.chip_costs import chip_costs, message

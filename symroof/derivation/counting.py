@@ -9,12 +9,12 @@ from inspect import signature
 from sympy import Add, Expr
 
 from symroof.algebra.rational import cancel
+from symroof.derivation.drafts import Draft
 from symroof.derivation.formula_writing import Layout
-from symroof.derivation.per_chip import exchanges_of_chips, memory, traffic_of_chips, work_of_chips
-from symroof.derivation.steps import Draft
+from symroof.derivation.mesh_sections import exchanges_of_chips, memory, traffic_of_chips, work_of_chips
 from symroof.formula import Formula, Group, Name, Negative, Quotient, Sum, Written, names, number, product, total
-from symroof.model.costs import Cost, Counting, Operation, function_formula
 from symroof.model.einsum import Einsum
+from symroof.model.given_costs import Cost, Counting, Operation, function_formula
 from symroof.model.kernels import StatementCost, costs_of, elementwise
 from symroof.model.program import Program
 from symroof.model.program_quantities import amounts

@@ -10,12 +10,12 @@ from dataclasses import replace
 from sympy import Add, Expr, Max, Min
 
 from symroof.algebra.rational import cancel, sign_of
+from symroof.derivation.drafts import Draft, as_number, decimals
 from symroof.derivation.formula_writing import is_negative
 from symroof.derivation.named_formulas import Basis, basis_of, formula_values
 from symroof.derivation.optimum import at_sizes, compute_bound, optimum
 from symroof.derivation.solutions import Solution, bound, positivity
 from symroof.derivation.solving import relation_solved
-from symroof.derivation.steps import Draft, as_number, decimals
 from symroof.derivation.whole_sizes import Wholes, counts_chips, ranges, spans_of, whole_condition, whole_step, wholes
 from symroof.errors import AlgebraError
 from symroof.formula import MIRRORED, Both, Cases, Compare, Either, Formula, Quotient, Sizes, Verdict, names

@@ -17,11 +17,11 @@ from typing import Any
 
 from sympy import Abs, Add, Expr, Max, Min, Mul, Pow, ceiling, exp, floor, log
 
+from symroof.derivation.drafts import Draft
 from symroof.derivation.pipeline import draft_of, up_to_ridge
 from symroof.derivation.premises import Setting
 from symroof.derivation.quantity_definitions import quantities, substitute
 from symroof.derivation.size_constraints import require_valid
-from symroof.derivation.steps import Draft
 from symroof.derivation.times import steps_defined, times_defined
 from symroof.errors import AlgebraError, ModelError, require_one_of
 from symroof.formula import Formula, Frozen, Group, Name, names

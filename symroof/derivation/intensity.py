@@ -20,16 +20,16 @@ from symroof.algebra.dominance import (
 from symroof.algebra.rational import cancel, sign_of, symbols_of
 from symroof.algebra.regime import Regime
 from symroof.derivation.counting import as_written
+from symroof.derivation.drafts import INTENSITY, Draft, dominance
 from symroof.derivation.formula_writing import Layout
 from symroof.derivation.solving import ceiling_of, limit, monotony, outgrows, solution_of
-from symroof.derivation.steps import INTENSITY, Draft, dominance
 from symroof.derivation.threshold import sup_steps
 from symroof.derivation.times import fraction_bar
 from symroof.errors import AlgebraError
 from symroof.formula import Call, Compare, Formula, Group, Infinity, Name, Negative, Quotient, Sum, names, number
 from symroof.model.program import Program
 from symroof.proof.bounds_and_decimals import Harmonic
-from symroof.proof.limits import HighestPowers
+from symroof.proof.calculus import HighestPowers
 from symroof.proof.step import CancelledNames, Reason, Role, Step, Unknown, amount_of
 from symroof.symbols import expression, fraction, symbol
 

@@ -12,10 +12,10 @@ from sympy import Expr, Rational
 from symroof.algebra.rational import cancel
 from symroof.algebra.regime import Regime
 from symroof.algebra.rounding import decimal, magnitude, shorten as in_short, to_digits
+from symroof.derivation.drafts import Draft, Steps, decimals
 from symroof.derivation.formula_writing import Layout, with_digits
 from symroof.derivation.premises import Setting
 from symroof.derivation.quantity_definitions import counted_quantities, meanings, substitute
-from symroof.derivation.steps import Draft, Steps, decimals
 from symroof.errors import AlgebraError, CheckError
 from symroof.formula import Call, Compare, Formula, Frozen, Name, Number, Sizes, mapped, names, nodes
 from symroof.model.hardware import Spec

@@ -16,11 +16,11 @@ from sympy import Expr, Integer
 from symroof.algebra.rational import cancel
 from symroof.algebra.roots import Root
 from symroof.algebra.rounding import to_digits, to_places
+from symroof.derivation.drafts import INTENSITY, T_STEPS, Draft, as_number, decimals
 from symroof.derivation.premises import require_agreement
 from symroof.derivation.quantity_definitions import costs, script_of
 from symroof.derivation.solutions import Solution
 from symroof.derivation.solving import relation_solved, solution_of, stays_below, supremum
-from symroof.derivation.steps import INTENSITY, T_STEPS, Draft, as_number, decimals
 from symroof.derivation.threshold import whole_size
 from symroof.derivation.whole_sizes import whole_step, wholes
 from symroof.errors import AlgebraError
@@ -43,7 +43,7 @@ from symroof.model.quantities import (
 )
 from symroof.model.resources import HOPS, LATENCY, steps_of, times_of, times_of_groups
 from symroof.proof.bounds_and_decimals import BoundsCompared, RelativeGap
-from symroof.proof.limits import Supremum
+from symroof.proof.calculus import Supremum
 from symroof.proof.program_recounts import Tokens
 from symroof.proof.step import Reason, Step, UndecidedError, Unknown, amount_of, number_of
 from symroof.symbols import exactly, expression, fraction, rational, symbol

@@ -14,10 +14,10 @@ from symroof.algebra.rational import cancel
 from symroof.algebra.regime import Regime, Relation
 from symroof.algebra.roots import root_near
 from symroof.algebra.rounding import decimal, to_digits
+from symroof.derivation.drafts import comparisons, dominance
 from symroof.derivation.formula_writing import is_negative
 from symroof.derivation.named_formulas import DIGITS, Basis, unit_among
 from symroof.derivation.solving import Optimum, lines, optimum_of
-from symroof.derivation.steps import comparisons, dominance
 from symroof.errors import AlgebraError
 from symroof.formula import Call, Compare, Formula, Frozen, Name, Number, Quotient, Sum, names, number, product
 from symroof.model.quantities import T_MATH, Mismatch, exponents

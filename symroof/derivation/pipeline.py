@@ -11,6 +11,7 @@ from sympy import Expr
 from symroof.algebra.regime import Regime
 from symroof.derivation.bottlenecks import resources
 from symroof.derivation.counting import traffic, work
+from symroof.derivation.drafts import Answer, Draft
 from symroof.derivation.equations import formula_steps, formulas
 from symroof.derivation.formula_writing import Layout
 from symroof.derivation.intensity import intensity, regime, totals_in_letters
@@ -18,7 +19,6 @@ from symroof.derivation.named_formulas import Basis
 from symroof.derivation.numbers_at_sizes import conditions_at_sizes, numbers
 from symroof.derivation.premises import Setting, setting_of
 from symroof.derivation.quantity_definitions import ledger_of, require_spoken, substitute
-from symroof.derivation.steps import Answer, Draft
 from symroof.derivation.threshold import rule, summary, threshold
 from symroof.derivation.times import ridge, time
 from symroof.errors import AlgebraError

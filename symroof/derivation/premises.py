@@ -16,7 +16,7 @@ from symroof.derivation.size_constraints import require_assumed, require_on_mesh
 from symroof.errors import AlgebraError, ModelError
 from symroof.formula import Compare, Frozen, Sizes, several_of
 from symroof.model.chip_costs import busy_links
-from symroof.model.costs import Cost
+from symroof.model.given_costs import Cost
 from symroof.model.hardware import Spec
 from symroof.model.kernels import cost_of, is_idle
 from symroof.model.mesh_wiring import is_network, link_over, no_traffic_error, with_wiring

@@ -16,13 +16,13 @@ from sympy import Expr, Max, Min
 
 from symroof.algebra.rational import cancel
 from symroof.derivation.counting import KINDS, PASSES
-from symroof.derivation.per_chip import costs_of_chips, script_on_mesh
+from symroof.derivation.drafts import Draft
+from symroof.derivation.mesh_sections import costs_of_chips, script_on_mesh
 from symroof.derivation.premises import Setting
 from symroof.derivation.size_constraints import ring_steps
-from symroof.derivation.steps import Draft
 from symroof.formula import Formula, Name, Number, Quotient, names, total
-from symroof.model.costs import Counting
 from symroof.model.einsum import Einsum
+from symroof.model.given_costs import Counting
 from symroof.model.kernels import costs_of
 from symroof.model.program import Program
 from symroof.model.program_quantities import amounts, moved_of, traffic_of_tensors

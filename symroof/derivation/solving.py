@@ -35,8 +35,8 @@ from symroof.formula import (
     several_of,
     total,
 )
+from symroof.proof.calculus import monotony_of, slope, tends
 from symroof.proof.check import check
-from symroof.proof.limits import monotony_of, slope, tends
 from symroof.proof.minima import LeastPlace
 from symroof.proof.propositions import negated
 from symroof.proof.quotients import Quotients

@@ -13,11 +13,11 @@ from symroof.algebra.dominance import laurent_terms, leading_form, similarity_of
 from symroof.algebra.rational import cancel, sign_of, symbols_of
 from symroof.algebra.roots import Root
 from symroof.algebra.rounding import rounded_up, to_digits, to_places
+from symroof.derivation.drafts import INTENSITY, RIDGE, Draft, Point, Steps, as_number, comparisons, decimals, dominance
 from symroof.derivation.premises import Setting
 from symroof.derivation.quantity_definitions import ledger_of
 from symroof.derivation.solutions import Solution, bound, positivity
 from symroof.derivation.solving import ceiling_of, solution_of, stays_below, supremum
-from symroof.derivation.steps import INTENSITY, RIDGE, Draft, Point, Steps, as_number, comparisons, decimals, dominance
 from symroof.derivation.whole_sizes import Wholes, whole_step, wholes
 from symroof.errors import AlgebraError
 from symroof.formula import (
@@ -37,7 +37,7 @@ from symroof.formula import (
 )
 from symroof.model.quantities import T_COMMS, T_MATH
 from symroof.proof.bounds_and_decimals import BoundsCompared
-from symroof.proof.limits import OneRoot, Supremum
+from symroof.proof.calculus import OneRoot, Supremum
 from symroof.proof.step import Reason, Role, Step, Unknown
 from symroof.symbols import expression, rational, symbol
 

@@ -13,12 +13,12 @@ from sympy import Add, Expr, Integer
 
 from symroof.algebra.rational import cancel, sign_of
 from symroof.algebra.rounding import shorten
+from symroof.derivation.drafts import INTENSITY, RIDGE, T_STEPS, T_UPPER, Draft, Point, as_number, decimals
+from symroof.derivation.mesh_sections import single_fraction
 from symroof.derivation.numbers_at_sizes import Values
-from symroof.derivation.per_chip import single_fraction
 from symroof.derivation.quantity_definitions import costs, substitute
 from symroof.derivation.size_constraints import are_valid
 from symroof.derivation.solving import solution_of
-from symroof.derivation.steps import INTENSITY, RIDGE, T_STEPS, T_UPPER, Draft, Point, as_number, decimals
 from symroof.derivation.whole_sizes import wholes
 from symroof.formula import Call, Compare, Formula, Name, Product, Quotient, Sum, nodes, number, product, total
 from symroof.model.collectives import is_latency

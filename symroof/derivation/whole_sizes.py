@@ -12,9 +12,9 @@ from typing import NamedTuple, TypeAlias
 from sympy import Expr
 
 from symroof.algebra.roots import Root, whole_number
+from symroof.derivation.drafts import as_number
 from symroof.derivation.premises import Setting
 from symroof.derivation.size_constraints import ring_steps
-from symroof.derivation.steps import as_number
 from symroof.formula import Both, Compare, Either, Formula, Name, Number, Product, Verdict, names, nodes, number
 from symroof.model.splits import shares_of, stride
 from symroof.proof.bounds_and_decimals import WholeBounds

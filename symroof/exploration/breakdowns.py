@@ -8,10 +8,10 @@ from fractions import Fraction
 
 from sympy import Add, Expr, Integer
 
+from symroof.derivation.drafts import Steps
 from symroof.derivation.evaluation import with_figures, with_times
 from symroof.derivation.premises import Setting, setting_of
 from symroof.derivation.quantity_definitions import quantities
-from symroof.derivation.steps import Steps
 from symroof.errors import ModelError
 from symroof.exploration.curves import require_sizes
 from symroof.exploration.regime_map import equality

@@ -8,9 +8,9 @@ from fractions import Fraction
 
 from sympy import Expr
 
+from symroof.derivation.drafts import Point
 from symroof.derivation.pipeline import Derivation, derive
 from symroof.derivation.premises import require_arithmetic
-from symroof.derivation.steps import Point
 from symroof.errors import SymroofError
 from symroof.formula import Frozen
 from symroof.model.hardware import Accelerator
@@ -65,7 +65,7 @@ def compare(problem: Problem, chips: Sequence[Accelerator], dtypes: Sequence[Dty
 
     >>> from symroof.model.tensor_types import dtype
     >>> from symroof.model.library import library_operation
-    >>> from symroof.reading.catalogue import chip
+    >>> from symroof.reading.chips import chip
     >>> found = compare(Problem(library_operation("matmul")), [chip("tpu-v5e")], [dtype("bf16"), dtype("int8")])
     >>> [row.derivation.answer.ridge for row in found.rows]
     [Fraction(9850, 41), Fraction(19700, 41)]

@@ -16,11 +16,11 @@ from typing import TypeVar
 from sympy import Expr, oo
 
 from symroof.algebra.rational import symbols_of
+from symroof.derivation.drafts import Draft, as_number
 from symroof.derivation.evaluation import QuantityFunction, draft_with, evaluate, evaluate_along, with_figures
 from symroof.derivation.premises import Setting, setting_of
 from symroof.derivation.size_constraints import require_joined, require_own_wiring, require_shared_out, whole_sizes
 from symroof.derivation.solving import limit, solution_of
-from symroof.derivation.steps import Draft, as_number
 from symroof.derivation.threshold import first_size
 from symroof.errors import ModelError
 from symroof.exploration.longest_times import BOUNDS, Curve, FewChips, longest_time, stretches

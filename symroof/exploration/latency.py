@@ -72,7 +72,7 @@ def latency(problem: Problem, chips: Sequence[Accelerator | None], over: Axis) -
 
     Raises :class:`ModelError` for a problem that serves no tokens, where a figure is not known, or a size is open.
 
-    >>> from symroof.reading.catalogue import chip
+    >>> from symroof.reading.chips import chip
     >>> from symroof.reading.grids import read_grid
     >>> from symroof.reading.problems import read_problem
     >>> sizes = "S=8192,V=128256,D=4096,K=8,G=4,H=128,F=14336,L=32"

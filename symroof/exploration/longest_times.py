@@ -13,10 +13,10 @@ from itertools import combinations, pairwise
 from sympy import Expr
 
 from symroof.algebra.roots import Root, whole_number
+from symroof.derivation.drafts import Draft, Steps
 from symroof.derivation.premises import Setting
 from symroof.derivation.solutions import Solution
 from symroof.derivation.solving import solution_of
-from symroof.derivation.steps import Draft, Steps
 from symroof.formula import Compare, Formula, Frozen, Name, Number, nodes, number
 from symroof.proof.bounds_and_decimals import WholeBounds
 from symroof.proof.step import Reason, Step

@@ -20,12 +20,12 @@ from sympy import Expr
 from symroof.algebra.dominance import laurent_terms
 from symroof.algebra.rational import cancel, symbols_of
 from symroof.algebra.roots import Root
+from symroof.derivation.drafts import INTENSITY, RIDGE, Draft
 from symroof.derivation.evaluation import evaluate, evaluate_along, require_proved
 from symroof.derivation.premises import Setting, setting_of
 from symroof.derivation.quantity_definitions import times_in_figures
 from symroof.derivation.size_constraints import least_rings, require_joined
 from symroof.derivation.solving import solution_of
-from symroof.derivation.steps import INTENSITY, RIDGE, Draft
 from symroof.errors import CheckError, ModelError
 from symroof.exploration.curves import require_sizes
 from symroof.exploration.regime_map import at_sizes, equality, regime_map

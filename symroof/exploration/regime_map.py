@@ -12,10 +12,10 @@ from sympy import Expr, Integer, Rational
 from symroof.algebra.fan import fan, relations
 from symroof.algebra.rational import symbols_of
 from symroof.algebra.regime import Regime, Relation
+from symroof.derivation.drafts import INTENSITY, RIDGE, Draft, Steps, comparisons
 from symroof.derivation.pipeline import counted_draft
 from symroof.derivation.premises import Setting, require_arithmetic
 from symroof.derivation.quantity_definitions import quantities, substitute
-from symroof.derivation.steps import INTENSITY, RIDGE, Draft, Steps, comparisons
 from symroof.derivation.times import times_defined
 from symroof.errors import AlgebraError
 from symroof.exploration.regime_steps import (

@@ -15,12 +15,12 @@ from symroof.algebra.fan import Fan
 from symroof.algebra.rational import cancel, polynomial, ratio, symbols_of
 from symroof.algebra.regime import Regime, Relation
 from symroof.algebra.roots import whole_number
+from symroof.derivation.drafts import INTENSITY, RIDGE, Draft, Steps, comparisons, dominance
 from symroof.derivation.formula_writing import Layout
 from symroof.derivation.intensity import growth_steps
 from symroof.derivation.premises import Setting
 from symroof.derivation.solutions import positivity
 from symroof.derivation.solving import ceiling_of, limit, monotony, solution_of, stays_below
-from symroof.derivation.steps import INTENSITY, RIDGE, Draft, Steps, comparisons, dominance
 from symroof.derivation.whole_sizes import wholes
 from symroof.formula import Compare, Formula, Frozen, Group, Name, Quotient, Verdict, number, several_of, total
 from symroof.model.kernels import costs_of
@@ -28,8 +28,8 @@ from symroof.model.program_quantities import amounts, traffic_of_tensors
 from symroof.model.quantities import of_statement
 from symroof.model.splits import open_axes
 from symroof.proof.bounds_and_decimals import WholeBounds
+from symroof.proof.calculus import Supremum
 from symroof.proof.certificates import Case, Partition
-from symroof.proof.limits import Supremum
 from symroof.proof.step import Check, Part, Reason, Role, Step, lead_role
 from symroof.symbols import fraction, rational, symbol
 
@@ -312,7 +312,7 @@ def equal_sizes(draft: Draft, form: Expr) -> tuple[Step, ...]:
     >>> from symroof.derivation.pipeline import first_draft
     >>> from symroof.model.library import library_operation
     >>> from symroof.model.problem import Problem
-    >>> from symroof.reading.catalogue import chip
+    >>> from symroof.reading.chips import chip
     >>> step, = equal_sizes(first_draft(Problem(library_operation("matmul"), chip("tpu-v5e"))), symbol("B"))
     >>> step.right.right.value
     Fraction(241, 1)

@@ -19,12 +19,12 @@ from symroof.algebra.dominance import approximation, leading_form, similarity_of
 from symroof.algebra.fan import Fan, corners, relations
 from symroof.algebra.rational import Exponents, add, cancel, sign_of
 from symroof.algebra.regime import Regime, Relation
+from symroof.derivation.drafts import INTENSITY, T_UPPER, Draft, comparisons, dominance
 from symroof.derivation.formula_writing import Layout
 from symroof.derivation.intensity import margin_steps
 from symroof.derivation.pipeline import draft_of, first_draft, up_to_ridge
 from symroof.derivation.premises import Setting, require_sizes_agree
 from symroof.derivation.quantity_definitions import PEAK, times_in_figures
-from symroof.derivation.steps import INTENSITY, T_UPPER, Draft, comparisons, dominance
 from symroof.errors import AlgebraError, ContradictionError, ModelError
 from symroof.exploration.regime_map import (
     MapPoint,
@@ -110,7 +110,7 @@ def time_regimes(problem: Problem) -> TimeRegimes:
     """The regimes of T_lower, every line checked by the second engine.
 
     >>> from symroof.model.library import library_operation
-    >>> from symroof.reading.catalogue import chip
+    >>> from symroof.reading.chips import chip
     >>> found = time_regimes(Problem(library_operation("matmul"), chip("tpu-v5e")))
     >>> [(row.longest, row.tends is not None) for row in found.rows][2:], found.complete.status
     ([(('HBM',), True), (('math',), True)], 'proved')

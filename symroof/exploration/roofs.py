@@ -10,9 +10,9 @@ from itertools import chain
 from sympy import Add, Expr
 
 from symroof.algebra.rational import cancel
+from symroof.derivation.drafts import Draft
 from symroof.derivation.evaluation import QuantityFunction, draft_with, evaluate, with_figures
 from symroof.derivation.premises import Setting, setting_of
-from symroof.derivation.steps import Draft
 from symroof.errors import ModelError
 from symroof.exploration.curves import at_one_peak, require_numbers_of_chips, require_sizes, same_sizes, samples, series
 from symroof.exploration.measured_points import Measurement, measurements
@@ -136,7 +136,7 @@ def roofline(
     On a mesh a link that nothing crosses at any of the sizes has no roof. Raises :class:`ModelError` where a chip has no
     such link, nothing crosses the one that was asked for, or a size is open and no axis is given for it.
 
-    >>> from symroof.reading.catalogue import chip
+    >>> from symroof.reading.chips import chip
     >>> from symroof.reading.problems import read_problem
     >>> problem = read_problem({"operation": "matmul", "at": ["B=64,D=F=8192"]})
     >>> found = roofline(problem, [chip("tpu-v5e")], ["HBM"])

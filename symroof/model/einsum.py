@@ -16,7 +16,7 @@ from sympy import Expr, Mul
 
 from symroof.errors import ModelError
 from symroof.formula import Frozen
-from symroof.model.costs import Cost, Counting
+from symroof.model.given_costs import Cost, Counting
 from symroof.model.quantities import QUANTITIES
 from symroof.model.tensor_types import Dim, Dtype, Tensor, widest
 

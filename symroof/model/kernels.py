@@ -21,7 +21,7 @@ from dataclasses import dataclass, field, replace
 from sympy import Expr, Integer
 
 from symroof.formula import Frozen, once
-from symroof.model.costs import Cost, Counting, Operation
+from symroof.model.given_costs import Cost, Counting, Operation
 from symroof.model.program import Program
 from symroof.model.program_tree import Line, Repeat, Statement, label_size, turns_of
 from symroof.model.quantities import NAMELESS

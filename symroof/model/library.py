@@ -11,8 +11,8 @@ from sympy import Expr
 
 from symroof.errors import ModelError, suggestion
 from symroof.formula import Frozen
-from symroof.model.costs import Operation
 from symroof.model.einsum import Einsum
+from symroof.model.given_costs import Operation
 from symroof.model.program import Program
 from symroof.model.tensor_types import Dim, Dtype, Tensor, dtype
 from symroof.model.transforms import with_stored_types

@@ -9,7 +9,7 @@ from fractions import Fraction
 from symroof.errors import ModelError
 from symroof.formula import Compare, Formula, Frozen
 from symroof.model.collectives import Mesh
-from symroof.model.costs import Counting
+from symroof.model.given_costs import Counting
 from symroof.model.hardware import Accelerator, Spec, nearest_name
 from symroof.model.program import Program
 from symroof.model.splits import open_axes

@@ -13,9 +13,10 @@ from functools import cached_property
 from sympy import Add, Expr
 
 from symroof.formula import Compare, Formula, Frozen, names
+from symroof.model.aliases import Memory
 from symroof.model.collectives import TREE, MeshAxis
-from symroof.model.costs import Operation
 from symroof.model.einsum import Einsum
+from symroof.model.given_costs import Operation
 from symroof.model.program_tree import (
     ONE_CHIP,
     PRODUCT,
@@ -32,7 +33,6 @@ from symroof.model.program_tree import (
     weights_of,
 )
 from symroof.model.quantities import NAMELESS
-from symroof.model.storage import Memory
 from symroof.model.tensor_types import Dtype, Tensor, spelled_fact, spelled_size
 from symroof.symbols import expression, symbol
 

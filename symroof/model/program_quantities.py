@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from sympy import Add, Expr, Integer, Mul
 
 from symroof.model.chip_costs import busy_links, chip_costs
-from symroof.model.costs import Counting
+from symroof.model.given_costs import Counting
 from symroof.model.kernels import costs_of, kernel_loads, kernels_of
 from symroof.model.pipeline_stages import BUBBLE, pipeline_of, stored_microbatches, turns_on_a_chip
 from symroof.model.placement import kept_forms, summed_forms

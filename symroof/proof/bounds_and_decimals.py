@@ -5,8 +5,8 @@ from __future__ import annotations
 from fractions import Fraction
 
 from symroof.formula import Call, Cases, Compare, Formula, Name, Negative, Number, Quotient, Sum, Verdict, nodes, number
+from symroof.proof.exact_values import enclosure
 from symroof.proof.minima import Radicals
-from symroof.proof.pointwise import enclosure
 from symroof.proof.propositions import direct_proof, search
 from symroof.proof.step import Check, Evidence, Ledger, Step, refuted, undecided
 from symroof.proof.whole_numbers import Bounds

@@ -15,9 +15,9 @@ from symroof.errors import CheckError
 from symroof.formula import Call, Compare, Either, Formula, Frozen, Name, Number, Quotient, Sum, names, nodes, number
 from symroof.proof.bounds_and_decimals import last_place, rounded
 from symroof.proof.chip_recounts import MeshRun
+from symroof.proof.exact_values import check_at_samples, enclosure, truth_of
 from symroof.proof.kernel_traffic import PARTS, Script
 from symroof.proof.overlap_bounds import require_wait
-from symroof.proof.pointwise import check_at_samples, enclosure, truth_of
 from symroof.proof.polynomials import Poly
 from symroof.proof.program_recounts import Rerun
 from symroof.proof.propositions import Decision, direct_proof, search

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from symroof.errors import AlgebraError, CheckError
 from symroof.formula import Compare, Formula, Verdict, fold, several_of
-from symroof.proof.pointwise import is_fact
+from symroof.proof.exact_values import is_fact
 from symroof.proof.polynomials import Monomial, Poly, Rat
 from symroof.proof.quotients import COMPARISONS, Quotients
 

@@ -127,7 +127,7 @@ def _stated(claim: Any) -> StatedClaim:
     return StatedClaim(claim["claim"], expected_verdict(claim.get("expect")), claim.get("source"))
 
 
-def giving_way(exercise: Exercise) -> tuple[str, ...]:
+def unit_names(exercise: Exercise) -> tuple[str, ...]:
     """The names of an exercise that are units after a number."""
     return tuple(name for name in GIVE_WAY if name not in (*exercise.symbols, *exercise.let))
 

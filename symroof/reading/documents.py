@@ -19,7 +19,7 @@ from symroof.errors import ReadingError
 from symroof.reading.calculations import calculations
 from symroof.reading.claims import CONNECTIVES, RELATIONS
 from symroof.reading.latex_tokens import COMMANDS
-from symroof.reading.markers import BLOCKS, SYNTAXES, passed_over
+from symroof.reading.markers import BLOCKS, SYNTAXES, blanked_markers
 from symroof.reading.markup import (
     ENVIRONMENTS,
     Headings,
@@ -207,7 +207,7 @@ class _Source:
         form = "latex" if tex else "markdown"
         text = closed(text)
         if BLOCKS.search(text):
-            text = closed(passed_over(text, visible(text, form), SYNTAXES[form], "the document"))
+            text = closed(blanked_markers(text, visible(text, form), SYNTAXES[form], "the document"))
         self.rows: tuple[Row, ...]
         self.texts: tuple[tuple[int, int], ...]
         text = text if tex else MATHML.sub(_in_dollars, SHORTCODE.sub(_between_marks, text))
@@ -323,7 +323,7 @@ def visible(text: str, form: str) -> str:
 
 def mathematics(seen: str, form: str) -> tuple[range, ...]:
     """Where the formulas of a text stand, values among what they say; ``seen`` is the text with its code blanked out."""
-    body = closed(passed_over(seen, seen, SYNTAXES[form], "the document", "x"))
+    body = closed(blanked_markers(seen, seen, SYNTAXES[form], "the document", "x"))
     return tuple(range(*match.span()) for match in FORMULA.finditer(body))
 
 

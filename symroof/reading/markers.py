@@ -109,7 +109,7 @@ def read_markers(text: str, visible: str, syntax: Syntax, name: str) -> tuple[Ma
     return paired
 
 
-def passed_over(text: str, visible: str, syntax: Syntax, name: str, blank: str = " ") -> str:
+def blanked_markers(text: str, visible: str, syntax: Syntax, name: str, blank: str = " ") -> str:
     """The text with blocks and values blanked out: what a program writes is not what an author claims. A block that none
     answers is blanked out as well."""
     characters = list(text)

@@ -29,7 +29,7 @@ from symroof.model.program import Program
 from symroof.model.quantities import QUANTITIES, Owner, quantities_of, time_name
 from symroof.model.splits import require_axes
 from symroof.model.transforms import split_over
-from symroof.reading.catalogue import shipped
+from symroof.reading.chips import shipped
 from symroof.reading.name_scope import split_word
 
 LARGEST_MESH_AXIS = 10**9

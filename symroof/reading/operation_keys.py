@@ -10,8 +10,8 @@ from typing import Any
 
 from symroof.errors import ReadingError, SymroofError, about, require_one_of
 from symroof.formula import FUNCTIONS, KEYWORDS, Compare, Formula, Number, mapped, number
-from symroof.model.costs import CostFormula, Operation
 from symroof.model.functions import Function, user_function
+from symroof.model.given_costs import CostFormula, Operation
 from symroof.model.kernels import costs_of
 from symroof.model.pipeline_stages import SCHEDULES
 from symroof.model.program import Program
@@ -58,7 +58,7 @@ def operation_of(options: Mapping[str, Any]) -> Program:
     elif isinstance(operation, str):
         element, roles = types_of(options)
         operation = _in_roles(
-            Program.read(read_operation(operation, element, functions_of(options), told_of(options))), roles
+            Program.read(read_operation(operation, element, functions_of(options), size_facts_of(options))), roles
         )
     program = Program.read(operation)
     if program is None:
@@ -92,11 +92,11 @@ def statement_of(options: Mapping[str, Any], operation: Program) -> str | None:
     return owners[str(text(options, "statement", tuple(owners)))]
 
 
-def told_of(options: Mapping[str, Any]) -> Facts:
+def size_facts_of(options: Mapping[str, Any]) -> Facts:
     """What a problem says of sizes beside its operation: relations of its regime, and the sizes that are put in. What
     cannot be read is refused where the names of the operation are known.
 
-    >>> told_of({"assume": "B*k <= E, B << D", "at": ["B=4, E=64", "B=8, E=64"]}).points[1]["B"]
+    >>> size_facts_of({"assume": "B*k <= E, B << D", "at": ["B=4, E=64", "B=8, E=64"]}).points[1]["B"]
     Fraction(8, 1)
     """
     facts, points = list[Compare](), tuple[Mapping[str, Fraction], ...]()

@@ -13,7 +13,7 @@ from warnings import warn
 from symroof.errors import ReadingError, about, nearest, require_one_of, suggestion
 from symroof.formula import Compare, Formula, Name, names
 from symroof.model.collectives import Mesh
-from symroof.model.costs import COUNTINGS
+from symroof.model.given_costs import COUNTINGS
 from symroof.model.hardware import WORDS_OF_TEXTS, Accelerator, Spec
 from symroof.model.mesh_wiring import with_wiring
 from symroof.model.problem import SECTIONS, Problem
@@ -23,7 +23,7 @@ from symroof.model.program_sizes import known_of_sizes
 from symroof.model.program_tree import ROLES
 from symroof.model.quantities import QUANTITIES
 from symroof.model.splits import open_axes, padded_sizes
-from symroof.reading.catalogue import chip, figure, own_chip, shipped, unit_of
+from symroof.reading.chips import chip, figure, own_chip, shipped, unit_of
 from symroof.reading.claims import read_regime
 from symroof.reading.configurations import configured, require_given
 from symroof.reading.expressions import read_expression
@@ -31,7 +31,7 @@ from symroof.reading.keys import CALLED, KEYS
 from symroof.reading.languages import language_of
 from symroof.reading.meshes import axes_of, meshed, read_mesh, wired_otherwise
 from symroof.reading.name_scope import Scope
-from symroof.reading.operation_keys import dtype_of, operation_of, statement_of, told_of
+from symroof.reading.operation_keys import dtype_of, operation_of, size_facts_of, statement_of
 from symroof.reading.question_scope import (
     figure_names,
     is_name,
@@ -65,7 +65,7 @@ def _on_its_mesh(options: Options, chips: Iterable[Accelerator | None], moving: 
     number, and is no size."""
     own = {axis.name: axis for axis in read_mesh(options.get("mesh") or {})}
     operation, mesh = meshed(operation_of(options), own)
-    points = told_of(options).points if operation.axes and not moving else ()
+    points = size_facts_of(options).points if operation.axes and not moving else ()
     numbers = wired_otherwise(operation, chips, text(options, "link") or "", points) if operation.axes else {}
     if not numbers:
         return options, operation, mesh

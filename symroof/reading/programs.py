@@ -58,9 +58,9 @@ from symroof.model.program_tree import (
 )
 from symroof.model.tensor_types import Dtype, Tensor, spelled_size
 from symroof.reading.meshes import read_mesh
+from symroof.reading.program_checks import MaskReader
 from symroof.reading.scanner import Token
 from symroof.reading.size_cases import Facts
-from symroof.reading.size_checks import MaskReader
 from symroof.reading.tensors import END, WORDS, Turns
 from symroof.symbols import expression
 

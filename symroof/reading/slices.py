@@ -11,7 +11,7 @@ from symroof.model.program_tree import CORNER, EXCHANGE, ONE_CHIP, Statement
 from symroof.model.tensor_types import Dim, Tensor
 from symroof.reading.einsums import AXIS
 from symroof.reading.scanner import Token
-from symroof.reading.size_formulas import TURNED, ScanReader
+from symroof.reading.scans_and_sizes import TURNED, ScanReader
 
 SEND = "send"
 LYING = (CUT, JOINED, APPENDED, SEND, *TURNED)

@@ -13,7 +13,7 @@ from typing import Any, NoReturn
 from symroof.derivation.pipeline import SketchDerivation, derive_sketch
 from symroof.errors import ReadingError, RenderingError
 from symroof.exploration.comparison import Comparison
-from symroof.exploration.figure import Drawn, Label, rows
+from symroof.exploration.figure_kinds import Drawn, Label, rows
 from symroof.exploration.measured_points import Measurement
 from symroof.exploration.regime_map import RegimeMap
 from symroof.exploration.regime_steps import RegimeForm

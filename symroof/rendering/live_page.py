@@ -18,7 +18,7 @@ from sympy import Integer
 from symroof.derivation.pipeline import Derivation, derive
 from symroof.derivation.premises import Setting
 from symroof.errors import CheckError, SymroofError
-from symroof.exploration.live import Live, LiveChip, LiveWiring, data_of, live
+from symroof.exploration.live_data import Live, LiveChip, LiveWiring, data_of, live
 from symroof.formula import Frozen
 from symroof.model.hardware import Accelerator
 from symroof.model.kernels import costs_of
@@ -30,12 +30,12 @@ from symroof.model.tensor_types import dtype
 from symroof.model.transforms import numeric_tensors, with_types
 from symroof.reading.markup import html_of
 from symroof.rendering.formulas.mathml import mathml
+from symroof.rendering.live_roofline import static_roofline
 from symroof.rendering.pages.derivation_page import render_derivation
-from symroof.rendering.pages.environment import render, shipped_template, words
 from symroof.rendering.pages.number_formats import sizes, to_digits
+from symroof.rendering.pages.templating import render, shipped_template, words
 from symroof.rendering.pages.typesetting import Style, claims_typesetter, typesetter_of
 from symroof.rendering.records.json_parts import Record
-from symroof.rendering.static_figure import static_roofline
 from symroof.symbols import fraction, symbol
 
 # Where a page begins, for sizes of which nobody says a number.

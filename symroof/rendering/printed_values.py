@@ -14,11 +14,11 @@ from sympy import Expr
 
 from symroof.algebra.roots import Root
 from symroof.algebra.rounding import decimal, shorten
+from symroof.derivation.drafts import Steps, as_number
 from symroof.derivation.named_formulas import ASKED, formula_result, unit_in
 from symroof.derivation.pipeline import Derivation, draft_after, values_alone
 from symroof.derivation.premises import Setting, setting_of
 from symroof.derivation.quantity_definitions import quantities
-from symroof.derivation.steps import Steps, as_number
 from symroof.errors import CheckError, ReadingError, SymroofError, suggestion
 from symroof.formula import Formula, Frozen, Number, names
 from symroof.model.problem import Problem
@@ -29,8 +29,8 @@ from symroof.reading.arguments import problem_of
 from symroof.reading.expressions import read_expression
 from symroof.reading.name_scope import Scope
 from symroof.reading.numbers import measured, unit_named
-from symroof.rendering.pages.environment import words
 from symroof.rendering.pages.number_formats import to_digits, with_unit
+from symroof.rendering.pages.templating import words
 from symroof.rendering.pages.terminal import unglue
 from symroof.rendering.pages.typesetting import Style, Typesetter, typesetter_of
 from symroof.rendering.records.derivations import parts

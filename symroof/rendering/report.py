@@ -9,14 +9,14 @@ from pathlib import Path
 
 from symroof.formula import Frozen
 from symroof.reading.claim_sets import VERDICTS
-from symroof.rendering.pages.environment import template_errors
 from symroof.rendering.pages.report_page import Explainer, render_report
+from symroof.rendering.pages.templating import template_errors
 from symroof.rendering.pages.typesetting import Style
 from symroof.rendering.records.json_parts import SCHEMA, Record, fields, json_of, text
 from symroof.rendering.results import Result
 from symroof.verification.baseline import Accepted
 from symroof.verification.files import VerdictChange, judge_file
-from symroof.verification.judgement import Counterexample, Coverage, FileReport, Judgement, Skipped
+from symroof.verification.verdicts import Counterexample, Coverage, FileReport, Judgement, Skipped
 
 
 class ShownReport(Result, Frozen):

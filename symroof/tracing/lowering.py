@@ -14,10 +14,10 @@ from symroof.model.functions import COLLECT, FUNCTIONS, PLACE
 from symroof.model.program import Program
 from symroof.model.program_tree import Declared, Fuse, Node, Recompute, Repeat, Statement, statements_in
 from symroof.model.tensor_types import Dim
-from symroof.tracing.dimensions import Axis, Value
 from symroof.tracing.primitives import COMPARED, REDUCED, RULES, Operands, Statements
 from symroof.tracing.repeats import find_repeats, with_tensors
 from symroof.tracing.size_names import Sizes, formula_of
+from symroof.tracing.traced_values import Axis, Value
 from symroof.tracing.traces import (
     Array,
     Constant,

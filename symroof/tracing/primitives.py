@@ -14,8 +14,8 @@ from symroof.formula import Formula, Quotient, number
 from symroof.model.functions import APPEND, CONCAT, FUNCTIONS, SLICE
 from symroof.model.program_tree import MAXIMUM, PRODUCT, SUM, Fuse, Mask
 from symroof.model.tensor_types import dtype
-from symroof.tracing.dimensions import Axis, Tensors, Value, is_unshared, with_axis
 from symroof.tracing.size_names import Sizes
+from symroof.tracing.traced_values import Axis, Tensors, Value, is_unshared, with_axis
 from symroof.tracing.traces import Constant, Equation, Frame, TracingError, refusal
 
 # Functions of the table that a primitive of one operand is.

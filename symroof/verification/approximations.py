@@ -21,19 +21,19 @@ from sympy import Expr, Max, Min
 from symroof.algebra.dominance import MOST_SHOWN, approximation, weakest_regimes
 from symroof.algebra.rational import cancel, symbols_of
 from symroof.algebra.regime import Regime, Relation
-from symroof.derivation.steps import comparisons
+from symroof.derivation.drafts import comparisons
 from symroof.errors import AlgebraError
 from symroof.formula import Both, Compare, Formula, Infinity, Name, Quotient, number
 from symroof.proof.propositions import negated
 from symroof.proof.step import Check
 from symroof.symbols import expression, fraction
-from symroof.verification.asymptotics import eventually_positive, joined, led, near, number_near, quotient_limit
+from symroof.verification.asymptotics import eventually_positive, joined, leading_of, near, number_near, quotient_limit
 from symroof.verification.budget import attempted
 from symroof.verification.context import Context, Question
 from symroof.verification.counterexamples import witness
 from symroof.verification.intervals import bare, is_numeric
-from symroof.verification.judgement import GOOD, Finding, Remark, undecided
 from symroof.verification.number_chains import in_print
+from symroof.verification.verdicts import GOOD, Finding, Remark, undecided
 
 # The algebra looked through the regimes that could be meant; the second engine has not decided that again.
 SEARCHED = Check("searched", "no regime was found that makes it true")
@@ -151,7 +151,7 @@ def _leading_value(a: Expr, context: Context) -> Formula:
     with attempted():
         if not regime.scaling:
             return context.written(cancel(a), write(a))
-        return write(led(a, regime)[0])
+        return write(leading_of(a, regime)[0])
     return write(a)
 
 

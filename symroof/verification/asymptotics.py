@@ -10,8 +10,8 @@ from sympy import Expr
 from symroof.algebra.dominance import leading_form, limit, similarity_of
 from symroof.algebra.rational import cancel
 from symroof.algebra.regime import Regime, Relation
+from symroof.derivation.drafts import comparisons, dominance
 from symroof.derivation.solving import PLAIN, is_positive
-from symroof.derivation.steps import comparisons, dominance
 from symroof.errors import AlgebraError
 from symroof.formula import Compare, Sizes, several_of
 from symroof.proof.check import check
@@ -60,12 +60,12 @@ def eventually_positive(value: Expr, regime: Regime) -> bool:
     if is_positive(value, regime.least_one):
         return True
     with attempted():
-        return is_positive(led(value, regime)[0], regime.least_one)
+        return is_positive(leading_of(value, regime)[0], regime.least_one)
     return False
 
 
 @lru_cache(maxsize=1024)
-def led(value: Expr, regime: Regime) -> tuple[Expr, Check]:
+def leading_of(value: Expr, regime: Regime) -> tuple[Expr, Check]:
     """The leading form of a rational function in the regime, and what shows it. Raises AlgebraError where it has none."""
     form = leading_form(value, regime)
     shown = near(value, form, regime)

@@ -25,7 +25,7 @@ from symroof.errors import ReadingError, about, require_one_of
 from symroof.formula import Frozen
 from symroof.reading.claim_sets import VERDICTS
 from symroof.reading.toml import read_table_file, unfit
-from symroof.verification.judgement import FileReport, Standard
+from symroof.verification.verdicts import FileReport, Standard
 
 KEYS = ("file", "claim", "verdict", "reason", "count")
 # The verdict on a file of which nothing is judged.
@@ -86,7 +86,7 @@ def _accepted(row: Mapping[str, Any]) -> Accepted:
     return Accepted(row["file"], _plain(row.get("claim", "")), row["verdict"], row.get("reason", ""), count)
 
 
-def passed_over(
+def without_accepted(
     reports: Iterable[FileReport], accepted: Iterable[Accepted], path: Path, standard: Standard
 ) -> tuple[tuple[FileReport, ...], tuple[Accepted, ...]]:
     """The reports with the findings that are accepted told from the others; and what is gone from the files of these."""

@@ -17,8 +17,8 @@ from symroof.reading.markup import Headings, Spelling
 from symroof.reading.name_scope import Scope
 from symroof.reading.operation_keys import has_operation
 from symroof.reading.problems import GIVE_WAY, WORD, merged
+from symroof.verification.claim_context import context_of
 from symroof.verification.context import Context
-from symroof.verification.definitions import context_of
 
 # Lists of a comment are added to those before it; tables are merged; anything else replaces.
 ADDED = ("assume", "symbols")

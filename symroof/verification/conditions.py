@@ -23,8 +23,8 @@ from functools import partial
 from itertools import product
 
 from symroof.algebra.regime import Regime
+from symroof.derivation.drafts import comparisons
 from symroof.derivation.solving import is_positive
-from symroof.derivation.steps import comparisons
 from symroof.errors import AlgebraError, CheckError
 from symroof.formula import (
     Both,
@@ -49,13 +49,13 @@ from symroof.reading.name_scope import is_opaque
 from symroof.symbols import expression
 from symroof.verification.asymptotics import eventually_positive, held, joined
 from symroof.verification.budget import attempted
+from symroof.verification.condition_match import UP, agreement, possible_regimes, right_value, unknowns
 from symroof.verification.context import Context, Question
 from symroof.verification.counterexamples import ALWAYS, conjuncts, seen, to_the_edges, witness
 from symroof.verification.intervals import Enclosure, bare, bounds_alike, enclosed, is_numeric, precise, rounding
-from symroof.verification.judgement import GOOD, IN_NUMBERS, Finding, Remark, undecided
 from symroof.verification.number_chains import stands_in_print
-from symroof.verification.thresholds import UP, agreement, possible_regimes, right_value, unknowns
 from symroof.verification.unit_agreement import unit_of
+from symroof.verification.verdicts import GOOD, IN_NUMBERS, Finding, Remark, undecided
 
 
 def condition(links: Iterable[Compare]) -> Formula:
@@ -134,7 +134,7 @@ def _unrounded(question: Question) -> Finding | None:
             meant[literal] = ridge, rounded
     right = mapped(link.right, lambda node: number(meant[node][0]) if node in meant else node)
     exact, remarks = replace(question, right=context.put(right)), tuple(rounded for _, rounded in meant.values())
-    by = _part_by_part(exact) or (_told(_proposition(exact), context) if remarks else None)
+    by = _part_by_part(exact) or (_method(_proposition(exact), context) if remarks else None)
     return Finding(link, "rounded" if remarks else "holds", Check("proved", by), remarks=remarks) if by else None
 
 
@@ -152,7 +152,7 @@ def _part_by_part(question: Question) -> str | None:
         places = [i for i, part in enumerate(right) if _settled_that(p, part, question.context).truth]
         single, *guards = sorted((right[i] for i in places), key=lambda part: not _divides(part)) or [Verdict(True)]
         q = Cases(((single, Both(tuple(guards))),), Verdict(False)) if guards else single
-        by = _told(Compare(p, "<=>", q), question.context)
+        by = _method(Compare(p, "<=>", q), question.context)
         if by is None:
             return None
         read |= set(places)
@@ -172,7 +172,7 @@ def _settled_that(p: Formula, q: Formula, context: Context) -> Decision:
     return OPEN
 
 
-def _told(claim: Formula, context: Context) -> str | None:
+def _method(claim: Formula, context: Context) -> str | None:
     """By what the second engine proves a proposition."""
     settled = context.settled(claim)
     return settled.by if settled.truth else None
@@ -331,7 +331,7 @@ def _says_the_same(question: Question, value: Formula) -> bool:
     context, same = question.context, Compare(question.left, "<=>", value)
     if same not in context.memory:
         valued = replace(question, link=Compare(question.link.left, "<=>", value), right=value)
-        context.memory[same] = _told(same, context) or agreement(valued, context.regime) is not None
+        context.memory[same] = _method(same, context) or agreement(valued, context.regime) is not None
     return bool(context.memory[same])
 
 

@@ -48,7 +48,7 @@ from symroof.reading.name_scope import Scope
 from symroof.symbols import weight
 from symroof.verification.asymptotics import regime_of
 from symroof.verification.budget import COEFFICIENTS, LEFT_OPEN, PROVER, spend
-from symroof.verification.constructions import worked_out
+from symroof.verification.claim_functions import worked_out
 from symroof.verification.intervals import enclosed, is_numeric
 
 LONGEST_EXPANSION = 20_000

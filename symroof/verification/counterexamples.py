@@ -28,7 +28,7 @@ from symroof.formula import (
     number,
     several_of,
 )
-from symroof.proof.pointwise import truth
+from symroof.proof.exact_values import truth
 from symroof.proof.polynomials import Poly
 from symroof.proof.quotients import COMPARISONS, ORDER, Quotients
 from symroof.symbols import symbol
@@ -36,7 +36,7 @@ from symroof.verification.asymptotics import alike
 from symroof.verification.budget import spend
 from symroof.verification.context import Context, Question
 from symroof.verification.intervals import bare, enclosed, last_place, precise
-from symroof.verification.judgement import Counterexample
+from symroof.verification.verdicts import Counterexample
 
 ALWAYS = Verdict(True)
 MOST_POINTS = 400

@@ -26,14 +26,14 @@ from symroof.model.program_tree import Node, Repeat, Statement, turns_of
 from symroof.model.quantities import of_statement, parts_of
 from symroof.model.tensor_types import Dtype, dtype
 from symroof.model.transforms import with_backward, with_types
-from symroof.proof.pointwise import truth
+from symroof.proof.exact_values import truth
 from symroof.proof.quotients import ORDER
 from symroof.verification.budget import spend
 from symroof.verification.context import Context, Question
 from symroof.verification.counterexamples import last_digits, may_hold
 from symroof.verification.intervals import WILD, bare, is_printed, last_place
-from symroof.verification.judgement import ACCEPTED, Finding, Remark
-from symroof.verification.relations import proved
+from symroof.verification.link_verdicts import proved
+from symroof.verification.verdicts import ACCEPTED, Finding, Remark
 
 TRIAL = 2  # units of work
 TELLING = 2  # so many digits in print tell one mistake from another
@@ -123,7 +123,7 @@ def of_programs(edits: Callable[[Counted], Edits]) -> Callable[[Compare, Context
     """The contexts that the edits of a kind lead to, of those that a link speaks of; none of a program on a mesh."""
 
     @wraps(edits)
-    def worlds(link: Compare, context: Context) -> Iterator[tuple[Facts, Context]]:
+    def changed_contexts(link: Compare, context: Context) -> Iterator[tuple[Facts, Context]]:
         program = context.setting.problem.operation if context.setting is not None else None
         if program is None or program.axes or context.setting is None:
             return
@@ -143,7 +143,7 @@ def of_programs(edits: Callable[[Counted], Edits]) -> Callable[[Compare, Context
             if spoken & changes.keys():
                 yield facts, context.defining({name: write(value) for name, value in changes.items()})
 
-    return worlds
+    return changed_contexts
 
 
 @of_programs
@@ -274,8 +274,8 @@ MISTAKES: Mapping[str, Callable[[Compare, Context], Trials]] = {
         misprints.upside_down,
     )
 }
-# The worlds that these lead to are the same for every link of a context.
-WORLDS = ("other_figure", "figures_exchanged")
+# The changed_contexts that these lead to are the same for every link of a context.
+CONTEXTS = ("other_figure", "figures_exchanged")
 # An order that is false becomes true with any number that is large enough, and so does what is always or never met: no other
 # mistake is told from that.
 OF_ORDERS = ("turned", "at_the_edge")
@@ -317,7 +317,7 @@ def _undone(question: Question) -> Iterator[tuple[str, Mapping[str, Any], Questi
     link, context = question.link, question.context
     ordered = link.relation in (*ORDER, "<<", ">>") or isinstance(link.left, Verdict) or isinstance(link.right, Verdict)
     for kind in OF_ORDERS if ordered else MISTAKES:
-        if kind in WORLDS and kind not in context.memory:
+        if kind in CONTEXTS and kind not in context.memory:
             context.memory[kind] = tuple(MISTAKES[kind](link, context))
         for facts, changed in context.memory.get(kind) or MISTAKES[kind](link, context):
             with suppress(SymroofError, RecursionError):

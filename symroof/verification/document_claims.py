@@ -24,14 +24,16 @@ from symroof.reading.operations import PRODUCT_OF_SHAPES, typed_operation
 from symroof.reading.problems import WORD, Options
 from symroof.reading.prose_parts import with_unit_behind
 from symroof.reading.sentence_cues import STATING
-from symroof.verification.assertions import Assertion, asserted
 from symroof.verification.budget import Exhausted, limited
 from symroof.verification.comments import Comments
 from symroof.verification.context import Context
 from symroof.verification.formula_claims import cell_claim, claims_in, given_names, other_statement, read_side, speaks
+from symroof.verification.formula_roles import Assertion, asserted
 from symroof.verification.interpretations import Passage, condition_of, settled
-from symroof.verification.judge import counts_otherwise, judge, judge_stated, of_one_count
-from symroof.verification.judgement import (
+from symroof.verification.judge import counts_otherwise, judge, judge_stated, under_one_count
+from symroof.verification.number_chains import base_of_prefix
+from symroof.verification.sentence_context import Surroundings, read_latex_regime
+from symroof.verification.verdicts import (
     ACCEPTED,
     CLAIMLESS,
     Coverage,
@@ -41,8 +43,6 @@ from symroof.verification.judgement import (
     Remark,
     Skipped,
 )
-from symroof.verification.number_chains import base_of_prefix
-from symroof.verification.sentence_context import Surroundings, read_latex_regime
 
 # Bytes, or billions.
 TYPED_BYTES = re.compile(r"(?<=\d)B(?![A-Za-z/])")
@@ -83,7 +83,7 @@ def judge_read(document: Document, folder: Path, overrides: Options = NONE, defa
     judgements = first_report.judgements
     if any(split):
         ways = zip(split, *map(problems, (first_report, report_counting(False), report_counting(True))), strict=True)
-        chosen = (of_one_count(*some) if by_count else some[0] for by_count, *some in ways)
+        chosen = (under_one_count(*some) if by_count else some[0] for by_count, *some in ways)
         judgements = tuple(judgement for some in chosen for judgement in some)
     return replace(first_report, judgements=tuple(_of_one_prefix(judgements, document.name)))
 

@@ -16,7 +16,7 @@ from symroof.reading.problems import Options, merged, read_problem_file
 from symroof.reading.toml import claim_places
 from symroof.verification.document_claims import judge_document
 from symroof.verification.judge import judge_exercise
-from symroof.verification.judgement import FileReport, Judgement
+from symroof.verification.verdicts import FileReport, Judgement
 
 HEADS = re.compile(r"^[ \t]*\[\[[ \t]*problem[ \t]*\]\]", re.MULTILINE)
 GAP = r"[\"'\s]*"  # what a quotation of a table leaves out

@@ -29,8 +29,8 @@ from symroof.reading.operations import typed_operation
 from symroof.reading.vocabulary import WORDS, folded, named
 from symroof.verification.comments import Comments
 from symroof.verification.context import Context
-from symroof.verification.judgement import Omission
 from symroof.verification.selection import skipped
+from symroof.verification.verdicts import Omission
 
 HEAD = re.compile(r"(?P<words>.*?)\s*(?:[\[(](?P<unit>[^\[\]()]+)[\])])?")
 PLAIN = re.compile(r"[×x~≈]?\s*\d[\d.,_]*\s*[%×x]?")

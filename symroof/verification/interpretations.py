@@ -23,12 +23,12 @@ from symroof.proof.quotients import ORDER
 from symroof.reading.claim_sets import Exercise
 from symroof.reading.claims import Chain, Claim, Logic
 from symroof.symbols import expression
+from symroof.verification.claim_context import context_of
 from symroof.verification.context import Context
-from symroof.verification.definitions import context_of
 from symroof.verification.intervals import is_numeric
 from symroof.verification.judge import explained, judge, placed
-from symroof.verification.judgement import ACCEPTED, GOOD, Finding, Judgement, Omission, Remark
 from symroof.verification.sentence_context import Surroundings
+from symroof.verification.verdicts import ACCEPTED, GOOD, Finding, Judgement, Omission, Remark
 
 TENDING = ("~", "->")
 WORKING = Product | Sum | Power | Group  # what the working of a value is made of, beside numbers
@@ -90,7 +90,7 @@ def settled(readings: Iterable[Reading], otherwise: Omission) -> Judgement | Omi
     """The judgement in the first reading that decides; ``otherwise`` where none does and none is firm.
 
     >>> from symroof.reading.claims import read_claim
-    >>> from symroof.verification.definitions import Exercise, context_of
+    >>> from symroof.verification.claim_context import Exercise, context_of
     >>> context = context_of(Exercise())
     >>> ways = [Reading(read_claim(text, context.scope), context) for text in ("A + B = A", "A + B > A")]
     >>> settled(ways, Omission("equation")).verdict, settled(ways[:1], Omission("equation")).verdict
@@ -104,9 +104,9 @@ def settled(readings: Iterable[Reading], otherwise: Omission) -> Judgement | Omi
         if not reading.accepts:
             left_open = left_open or judgement.verdict not in ("wrong", "conditional")
         elif judgement.verdict in ACCEPTED or (judgement.verdict in GOOD and reading.offered):
-            return _told(judgement, reading)
+            return _with_remarks(judgement, reading)
         elif judgement.verdict in GOOD:
-            inferred = inferred or _told(judgement, reading)
+            inferred = inferred or _with_remarks(judgement, reading)
         elif reading.firm and judgement.verdict == "wrong":
             inferred = None if reading.offered else inferred
             refuted.append((judgement, reading))
@@ -116,18 +116,18 @@ def settled(readings: Iterable[Reading], otherwise: Omission) -> Judgement | Omi
         return inferred or (Omission("not_decided") if left_open else otherwise)
     # the point lies in what is supposed, and at the sizes that are said
     judgement, reading = max(refuted, key=lambda pair: (pair[1].supposed, len(pair[1].claim.at)))
-    return _told(explained(judgement, placed(reading.claim, reading.context)), reading)
+    return _with_remarks(explained(judgement, placed(reading.claim, reading.context)), reading)
 
 
-def _told(judgement: Judgement, reading: Reading) -> Judgement:
+def _with_remarks(judgement: Judgement, reading: Reading) -> Judgement:
     """The judgement with what its reading rests on."""
-    findings = tuple(_on(finding, reading) for finding in judgement.findings)
+    findings = tuple(_under_reading(finding, reading) for finding in judgement.findings)
     rests = reading.offered and not reading.supposed
     verdict = "conditional" if rests and judgement.verdict in GOOD else judgement.verdict
     return replace(judgement, verdict=verdict, findings=findings)
 
 
-def _on(finding: Finding, reading: Reading) -> Finding:
+def _under_reading(finding: Finding, reading: Reading) -> Finding:
     if reading.offered and finding.needs and finding.verdict in GOOD:  # the text says a part of what it needs
         return replace(finding, verdict="conditional")
     finding = replace(finding, remarks=(*finding.remarks, *reading.remarks))
@@ -146,7 +146,7 @@ def steps(passage: Passage) -> Iterator[Reading]:
     """A condition that says the one before it again: that is, or, so. It is firm where the words between the two say nothing
     more, and neither is divided by what may be 0."""
     claim, context, around = passage.claim, passage.context, passage.around
-    before, cue, links = around.going_on, around.cue, claim.links
+    before, cue, links = around.restated_condition, around.cue, claim.links
     if before is None or cue is None or len(links) != 1 or links[0].relation not in ORDER:
         return
     letters, both = depends(before, context), (before, *links)

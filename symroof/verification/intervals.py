@@ -34,9 +34,9 @@ from symroof.formula import (
     mapped,
     nodes,
 )
-from symroof.proof.pointwise import Enclosures
+from symroof.proof.exact_values import Enclosures
 from symroof.reading.numbers import exact
-from symroof.verification.judgement import Remark
+from symroof.verification.verdicts import Remark
 
 WRITTEN = 10**100  # larger numbers without digits of their own are never in print
 COARSE = Fraction(1, 20)  # a number that is off by more than this says so

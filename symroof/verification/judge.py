@@ -10,7 +10,7 @@ from typing import Any
 
 from symroof.errors import SymroofError
 from symroof.formula import Both, Compare, Either, Formula, Verdict, names
-from symroof.model.costs import COUNTINGS
+from symroof.model.given_costs import COUNTINGS
 from symroof.model.quantities import parts_of
 from symroof.proof.propositions import negated
 from symroof.proof.quotients import ORDER
@@ -18,15 +18,15 @@ from symroof.proof.step import RefutedError
 from symroof.reading.claim_sets import Exercise, StatedClaim, at_usual_sizes
 from symroof.reading.claims import Chain, Claim, Logic, read_claim
 from symroof.verification.budget import Exhausted, limited
+from symroof.verification.claim_context import context_of
 from symroof.verification.conditions import condition
 from symroof.verification.context import Context
 from symroof.verification.counterexamples import last_digits, may_hold
-from symroof.verification.definitions import context_of
 from symroof.verification.diagnosis import SEARCH, diagnosed
-from symroof.verification.judgement import ACCEPTED, GOOD, Finding, Judgement, Remark, undecided, worst
+from symroof.verification.link_verdicts import UNITS, decide
 from symroof.verification.number_chains import in_chain, unlike_the_first
-from symroof.verification.relations import UNITS, decide
 from symroof.verification.unit_agreement import unit_of
+from symroof.verification.verdicts import ACCEPTED, GOOD, Finding, Judgement, Remark, undecided, worst
 
 # The counts themselves, of all statements or of one.
 COUNTS = ("flops", "flops_exact", "flops_forward", "flops_backward", "flops_per_chip")
@@ -44,10 +44,10 @@ def judge_exercise(exercise: Exercise) -> tuple[Judgement, ...]:
     judgements = _judged(exercise, context)
     if context.other is None or context.binding or not any(map(counts_otherwise, judgements)):
         return judgements
-    return of_one_count(judgements, *(_judged(exercise, context.counting(other)) for other in (False, True)))
+    return under_one_count(judgements, *(_judged(exercise, context.counting(other)) for other in (False, True)))
 
 
-def of_one_count(
+def under_one_count(
     found: Sequence[Judgement], own: Sequence[Judgement], other: Sequence[Judgement]
 ) -> tuple[Judgement, ...]:
     """The judgements of one problem under one way of counting additions, that under which more of them are right: all

@@ -34,8 +34,8 @@ from symroof.formula import (
     number,
 )
 from symroof.model.quantities import QUANTITIES, UNITS
+from symroof.verification.claim_context import printed
 from symroof.verification.context import Context
-from symroof.verification.definitions import printed
 from symroof.verification.unit_agreement import unit_of
 
 TURNED = {**MIRRORED, "<<": ">>", ">>": "<<"}
@@ -194,10 +194,10 @@ def upside_down(statement: Compare, context: Context) -> Meant:
     yield {}, replace(statement, right=Quotient(Number(Fraction(1)), Group(statement.right)))
 
 
-Worlds = Iterator[tuple[Mapping[str, Any], Context]]
+Contexts = Iterator[tuple[Mapping[str, Any], Context]]
 
 
-def other_figure(link: Compare, context: Context) -> Worlds:
+def other_figure(link: Compare, context: Context) -> Contexts:
     """Another listed figure of the same chip: a stale edition, another dtype, the peak with sparsity."""
     chip, setting = context.hardware, context.setting
     if chip is None:
@@ -218,7 +218,7 @@ def other_figure(link: Compare, context: Context) -> Worlds:
                 yield facts, context.defining(dict.fromkeys((name, instead), printed(figure)))
 
 
-def figures_exchanged(link: Compare, context: Context) -> Worlds:
+def figures_exchanged(link: Compare, context: Context) -> Contexts:
     """The bandwidth where the peak belongs, or the peak where the bandwidth does."""
     values = {name: context.definitions.get(name) for name in ("peak", "bandwidth")}
     for name, other in (("peak", "bandwidth"), ("bandwidth", "peak")):

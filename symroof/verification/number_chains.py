@@ -39,7 +39,7 @@ from symroof.formula import (
     nodes,
 )
 from symroof.model.quantities import Mismatch
-from symroof.proof.pointwise import sign_of_difference
+from symroof.proof.exact_values import sign_of_difference
 from symroof.proof.quotients import COMPARISONS, ORDER
 from symroof.proof.step import Check
 from symroof.reading.claims import Chain
@@ -67,8 +67,8 @@ from symroof.verification.intervals import (
     rounding,
     with_power,
 )
-from symroof.verification.judgement import ACCEPTED, IN_NUMBERS, Finding, Remark, undecided
 from symroof.verification.unit_agreement import UNITLESS, disagreement, has_unit, unit_exponents
+from symroof.verification.verdicts import ACCEPTED, IN_NUMBERS, Finding, Remark, undecided
 
 COUNTED = 10**4  # below this, arithmetic of whole numbers is exact
 POWER = re.compile(r"[eE][+-]?\d")

@@ -38,7 +38,7 @@ from symroof.symbols import expression
 from symroof.verification.context import Question
 from symroof.verification.counterexamples import seen
 from symroof.verification.intervals import bare, is_numeric
-from symroof.verification.judgement import Omission
+from symroof.verification.verdicts import Omission
 
 # What a page writes for a quantity: C for the peak, W for the bandwidth.
 LETTERS = {row.letter for row in TABLE.values() if row.letter is not None}
@@ -61,7 +61,7 @@ def skipped(question: Question, *, chained: bool = False) -> Skip | None:
     >>> from symroof.reading.latex import read_latex
     >>> from symroof.reading.latex_phrases import Dialect
     >>> from symroof.reading.name_scope import Scope
-    >>> from symroof.verification.definitions import Exercise, context_of
+    >>> from symroof.verification.claim_context import Exercise, context_of
     >>> context, scope = context_of(Exercise()), Scope(open=True)
     >>> for text in ("\\\\frac{486}{2} = 243", "B > 240", "S = 2N", "\\\\frac{BDF}{DF} = B", "B \\\\ll D"):
     ...     link = read_latex(text, Dialect(scope))[0].propositions[0][0].links[0]

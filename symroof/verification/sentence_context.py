@@ -11,7 +11,7 @@ from functools import cache, cached_property
 from symroof.errors import SymroofError
 from symroof.formula import Compare, Formula, Name, once
 from symroof.model.tensor_types import BY_NAME, Dtype
-from symroof.reading.catalogue import shipped
+from symroof.reading.chips import shipped
 from symroof.reading.claims import read_regime, regime
 from symroof.reading.documents import Document, Written
 from symroof.reading.latex import LatexReader, read_latex, read_latex_expression
@@ -124,7 +124,7 @@ class Surroundings:
         return None
 
     @cached_property
-    def going_on(self) -> Compare | None:
+    def restated_condition(self) -> Compare | None:
         """The condition that it may say again: of the same paragraph, of the one before, or of a display before a display."""
         if self.before is None:
             return None

@@ -12,7 +12,7 @@ from __future__ import annotations
 from symroof.formula import Compare, Formula, Number, nodes
 from symroof.model.quantities import Exponents, Mismatch, exponents, spelled, unit_of_formula
 from symroof.verification.context import Context
-from symroof.verification.judgement import Remark
+from symroof.verification.verdicts import Remark
 
 # The units of mere numbers.
 UNITLESS = (None, "%", "1")

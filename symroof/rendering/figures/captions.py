@@ -24,8 +24,8 @@ from symroof.model.hardware import Accelerator, Spec
 from symroof.model.resources import LATENCY, MATH, VECTOR
 from symroof.rendering.figures.style import factor, moment, plain, rate, share, shares
 from symroof.rendering.formulas.plain import Letters, PlainPrinter
-from symroof.rendering.pages.environment import load, words
 from symroof.rendering.pages.number_formats import sizes
+from symroof.rendering.pages.templating import load, words
 from symroof.rendering.pages.typesetting import Sentences
 
 

@@ -9,7 +9,7 @@ from math import log10
 from symroof.algebra.rounding import decimal
 from symroof.exploration.breakdowns import Bar, Breakdown
 from symroof.exploration.curves import same_sizes
-from symroof.exploration.figure import Drawn
+from symroof.exploration.figure_kinds import Drawn
 from symroof.exploration.planes import Plane
 from symroof.formula import Frozen, Number
 from symroof.rendering.figures.canvas import WIDTH, Canvas, sheet_of

@@ -227,7 +227,7 @@ PLACEHOLDER = "symroofplaceholder{}q"
 @lru_cache(maxsize=256)
 def typeset(function: Callable[..., object], letters: Letters) -> str | None:
     r"""The right-hand side of the function, or None where latexify is absent or would not print it faithfully."""
-    from symroof.model.costs import returned_expression
+    from symroof.model.given_costs import returned_expression
 
     body = returned_expression(function)
     if body is None or _needs_own_brackets(body):

@@ -12,7 +12,7 @@ from symroof.reading.languages import USUAL_LANGUAGE
 from symroof.reading.operations import AnyEntry, ProgramEntry, other_names
 from symroof.reading.problems import read_problem
 from symroof.rendering.formulas.plain import PlainPrinter
-from symroof.rendering.pages.environment import load
+from symroof.rendering.pages.templating import load
 from symroof.rendering.pages.terminal import table
 from symroof.rendering.pages.typesetting import Sentences
 from symroof.rendering.records.json_parts import Record

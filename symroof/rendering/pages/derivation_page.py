@@ -7,8 +7,8 @@ from dataclasses import replace
 from typing import Any
 
 from symroof.derivation.counting import label_formula
+from symroof.derivation.drafts import INTENSITY, RIDGE
 from symroof.derivation.pipeline import Derivation, SketchDerivation
-from symroof.derivation.steps import INTENSITY, RIDGE
 from symroof.errors import ReadingError
 from symroof.formula import Compare, Name, Number, number
 from symroof.model.problem import SECTIONS

@@ -12,9 +12,9 @@ from typing import Any
 from sympy import Expr, Mul
 
 from symroof.algebra.roots import Root
+from symroof.derivation.drafts import Point, Steps, as_number
 from symroof.derivation.formula_writing import with_digits
 from symroof.derivation.pipeline import Derivation, SketchDerivation
-from symroof.derivation.steps import Point, Steps, as_number
 from symroof.formula import Compare, Formula, Name, Quotient, Verdict, number
 from symroof.model.kernels import costs_of
 from symroof.model.program import Program, spelled_backward

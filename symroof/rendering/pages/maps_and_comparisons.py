@@ -23,7 +23,6 @@ from symroof.proof.check import establish
 from symroof.proof.step import Ledger, Reason, Step
 from symroof.rendering.pages.derivation_page import Writer
 from symroof.rendering.pages.derivation_view import View
-from symroof.rendering.pages.environment import words
 from symroof.rendering.pages.number_formats import (
     decimal_number,
     distinct_digits,
@@ -34,6 +33,7 @@ from symroof.rendering.pages.number_formats import (
     to_digits,
 )
 from symroof.rendering.pages.page import Grid, Lines, Page, render_page
+from symroof.rendering.pages.templating import words
 from symroof.rendering.pages.typesetting import Sentences, Style, Typesetter, typesetter_of
 from symroof.rendering.records.derivations import numbers_of
 from symroof.rendering.records.maps import comparison_csv

@@ -9,8 +9,8 @@ from typing import TypeVar
 
 from symroof.algebra import rounding
 from symroof.algebra.rounding import decimal, magnitude, shorten, to_places, trim
+from symroof.derivation.drafts import TimeRow
 from symroof.derivation.formula_writing import Layout
-from symroof.derivation.steps import TimeRow
 from symroof.formula import Compare, Formula, Name, Number, Quotient
 from symroof.model.quantities import STORAGE, UNITS, Exponents, Unit, spelled, unit_of_time
 from symroof.reading.numbers import exact
@@ -146,7 +146,7 @@ def unit_of_times(rows: Iterable[TimeRow]) -> Unit:
 def shown_times(row: TimeRow, unit: Unit = UNITS["us"]) -> tuple[str, ...]:
     """The times of a row in a unit, with digits enough that the two compared ones differ.
 
-    >>> from symroof.derivation.steps import TimeRow
+    >>> from symroof.derivation.drafts import TimeRow
     >>> shown_times(TimeRow(Fraction(1), *(Fraction(n, 10**9) for n in (681, 163700, 163700, 164381)), "<", False))
     ('0.681', '163.7', '163.7', '164.4')
     >>> shown_times(TimeRow(Fraction(1), *(Fraction(n, 10**14) for n in (1, 700, 700, 701)), "<", False), UNITS["s"])

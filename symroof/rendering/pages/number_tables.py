@@ -8,8 +8,8 @@ from math import ceil
 from typing import Any
 
 from symroof.algebra.rounding import to_places
+from symroof.derivation.drafts import INTENSITY, T_STEPS, Point, as_number
 from symroof.derivation.named_formulas import unit_in
-from symroof.derivation.steps import INTENSITY, T_STEPS, Point, as_number
 from symroof.formula import Compare, Formula, Name, Sum, Verdict
 from symroof.model.pipeline_stages import BUBBLE
 from symroof.model.quantities import MOVED, STOCKS, TOKENS, of_statement, parts_of, rows_of, time_name, unit_of_amount

@@ -14,8 +14,8 @@ from symroof.formula import Frozen
 from symroof.rendering.formulas.plain import PlainPrinter
 from symroof.rendering.formulas.tex import FoldingPrinter, LatexPrinter, breadth, rows_of, text_size_cell
 from symroof.rendering.pages.dialects import FORMATS, Dialect
-from symroof.rendering.pages.environment import render, template_errors
 from symroof.rendering.pages.section_displays import Code, Display, Paragraph, Row
+from symroof.rendering.pages.templating import render, template_errors
 from symroof.rendering.pages.terminal import GAP, display, fold, ledger, table, title_line
 from symroof.rendering.pages.typesetting import Typesetter
 

@@ -18,14 +18,15 @@ from symroof.reading.claims import Claim, Logic
 from symroof.reading.languages import USUAL_LANGUAGE
 from symroof.reading.numbers import COUNT_SCALES
 from symroof.rendering.formulas.plain import PlainPrinter
-from symroof.rendering.pages.environment import load, render, template_errors, words
 from symroof.rendering.pages.number_formats import distinct_digits, percent, quantity, sizes
+from symroof.rendering.pages.templating import load, render, template_errors, words
 from symroof.rendering.pages.terminal import fold, padded
 from symroof.rendering.pages.typesetting import Sentences, Style
 from symroof.verification.baseline import Accepted
 from symroof.verification.files import VerdictChange
 from symroof.verification.intervals import enclosed, is_numeric, is_printed
-from symroof.verification.judgement import (
+from symroof.verification.number_chains import POWER, units_behind
+from symroof.verification.verdicts import (
     ACCEPTED,
     GOOD,
     Counterexample,
@@ -37,7 +38,6 @@ from symroof.verification.judgement import (
     Skipped,
     Standard,
 )
-from symroof.verification.number_chains import POWER, units_behind
 
 # What the lines of an explanation say, by its key in the words of a language; and a side of a condition.
 Label: TypeAlias = "tuple[str, list[str]]"

@@ -9,8 +9,8 @@ from fractions import Fraction
 from math import inf
 from typing import Any, TypeAlias
 
+from symroof.derivation.drafts import INTENSITY
 from symroof.derivation.formula_writing import Layout
-from symroof.derivation.steps import INTENSITY
 from symroof.errors import RenderingError
 from symroof.formula import Compare, Formula, Frozen, Name, Number, Quotient, Sum, nodes, number
 from symroof.model.problem import Problem
@@ -18,8 +18,8 @@ from symroof.reading.languages import USUAL_LANGUAGE
 from symroof.rendering.formulas.plain import GREEK, Letters, PlainPrinter, Words
 from symroof.rendering.formulas.tex import FoldingPrinter, LatexPrinter, breadth, in_line
 from symroof.rendering.pages.dialects import FORMATS, Dialect, dialect_of
-from symroof.rendering.pages.environment import load, words
 from symroof.rendering.pages.number_formats import readable, to_digits
+from symroof.rendering.pages.templating import load, words
 from symroof.rendering.pages.terminal import NBSP, close_up, glue
 
 # The room of a fraction or a bracket in a line of prose.

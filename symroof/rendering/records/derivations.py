@@ -8,10 +8,10 @@ from fractions import Fraction
 
 from sympy import Mul
 
+from symroof.derivation.drafts import Answer, Point, as_number
 from symroof.derivation.pipeline import Derivation
 from symroof.derivation.premises import Setting
 from symroof.derivation.solutions import Solution
-from symroof.derivation.steps import Answer, Point, as_number
 from symroof.formula import Compare, Formula, Name, Quotient, Verdict, names, number
 from symroof.model.kernels import costs_of
 from symroof.model.program import Program

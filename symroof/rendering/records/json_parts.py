@@ -11,9 +11,9 @@ from sympy import Expr
 
 from symroof.algebra.roots import Root
 from symroof.algebra.rounding import shorten
+from symroof.derivation.drafts import Steps, as_number
 from symroof.derivation.pipeline import SketchDerivation
 from symroof.derivation.solutions import Solution
-from symroof.derivation.steps import Steps, as_number
 from symroof.derivation.whole_sizes import spans_of
 from symroof.formula import Compare, Formula, Verdict
 from symroof.proof.step import Check, Step, named_formula, number_of

@@ -6,8 +6,8 @@ import csv
 import io
 from typing import Any
 
+from symroof.derivation.drafts import Point
 from symroof.derivation.quantity_definitions import in_ridge
-from symroof.derivation.steps import Point
 from symroof.exploration.comparison import Comparison, OneChip, steps_at
 from symroof.exploration.measured_points import Measurement
 from symroof.exploration.regime_map import MapPoint, RegimeMap, RegimeRow

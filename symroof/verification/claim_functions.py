@@ -21,7 +21,7 @@ from symroof.algebra.roots import Root
 from symroof.derivation.solving import PLAIN, derivative, limit, monotony, optimum_of, solution_of
 from symroof.errors import AlgebraError, CheckError
 from symroof.formula import FUNCTIONS, Call, Compare, Formula, Group, Infinity, Name, Sum, mapped, names, number
-from symroof.proof.limits import Construction
+from symroof.proof.calculus import Construction
 from symroof.proof.step import Reason, Step
 from symroof.symbols import expression, symbol
 from symroof.verification.budget import spend, weighed

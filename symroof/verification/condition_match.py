@@ -29,12 +29,12 @@ from symroof.proof.quotients import ORDER
 from symroof.proof.step import Check
 from symroof.proof.whole_numbers import WholeSizes
 from symroof.symbols import expression, fraction, rational, symbol
-from symroof.verification.asymptotics import IDENTITY, alike, eventually_positive, held, led
+from symroof.verification.asymptotics import IDENTITY, alike, eventually_positive, held, leading_of
 from symroof.verification.budget import COEFFICIENTS, spend
 from symroof.verification.context import Context, Question
 from symroof.verification.intervals import Enclosure, bare, enclosed, precise, rounding
-from symroof.verification.judgement import IN_NUMBERS, Finding, Remark
 from symroof.verification.number_chains import may_stand
+from symroof.verification.verdicts import IN_NUMBERS, Finding, Remark
 
 UP = (">", ">=")
 OPEN = symbol("#")
@@ -74,7 +74,7 @@ def leading(condition: Formula, regime: Regime, x: Expr) -> tuple[Compare, str] 
     pair = sides(condition, regime)
     if pair is None:
         return None
-    form, shown = led(pair[0] / pair[1], regime)
+    form, shown = leading_of(pair[0] / pair[1], regime)
     tied = Regime(tuple((y, "~", x) for y in alike(x, regime, "~"))).merged(form)
     more, less = map(PLAIN.write, tied.as_numer_denom())
     order = Compare(more, ">=" if len(condition.relation) == 2 else ">", less)

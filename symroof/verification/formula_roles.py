@@ -34,8 +34,8 @@ from symroof.verification.interpretations import (
     without_values,
 )
 from symroof.verification.intervals import is_numeric
-from symroof.verification.judgement import Omission
 from symroof.verification.selection import Skip, reduced, skipped
+from symroof.verification.verdicts import Omission
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +52,7 @@ class Assertion:
 
 def asserted(passage: Passage) -> Assertion:
     """What a claim of a formula is, where it stands."""
-    passage = _taken_up(passage)
+    passage = _joined_to_previous(passage)
     bounds, claims = _bounds(passage) if passage.claim.connectives else ((), ())
     if bounds:  # … <=> B > 9850/41 ~ 240: what the bound comes to is a claim of its own
         passage = replace(passage, claim=without_values(passage.claim))
@@ -113,7 +113,7 @@ def meant(passage: Passage) -> tuple[Reading, ...]:
     return tuple(_of_its_problem(reading, passage) for way in ways for reading in way(passage))
 
 
-def _taken_up(passage: Passage) -> Passage:
+def _joined_to_previous(passage: Passage) -> Passage:
     """A claim that begins with an arrow, or behind the words for a quantity that it is the value of."""
     claim, around = passage.claim, passage.around
     if claim.connectives and _is_gap(claim.propositions[0]):  # ⇒ B > 240, after a condition

@@ -21,9 +21,9 @@ from symroof.derivation.premises import Setting
 from symroof.derivation.solutions import Solution
 from symroof.formula import Compare, Either, Formula, Frozen, Infinity, Name, Number, Sum, Verdict
 from symroof.model.quantities import T_COMMS, T_MATH
+from symroof.proof.calculus import HighestPowers
 from symroof.proof.certificates import Dominance
 from symroof.proof.check import establish
-from symroof.proof.limits import HighestPowers
 from symroof.proof.loop_counts import Touches
 from symroof.proof.step import Ledger, Part, Reason, Role, Step, UndecidedError, number_of
 from symroof.symbols import expression, fraction, rational, symbol

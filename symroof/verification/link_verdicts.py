@@ -21,14 +21,14 @@ from symroof.proof.step import Check
 from symroof.symbols import expression
 from symroof.verification.approximations import approximate, grows, negligible
 from symroof.verification.asymptotics import IDENTITY
+from symroof.verification.claim_functions import SHOWN_BY
 from symroof.verification.conditions import equivalent
-from symroof.verification.constructions import SHOWN_BY
 from symroof.verification.context import Context, Question
 from symroof.verification.counterexamples import witness
 from symroof.verification.intervals import bare, is_numeric, literals
-from symroof.verification.judgement import GOOD, IN_NUMBERS, Finding, Remark, undecided
 from symroof.verification.number_chains import compare_numbers, in_print
 from symroof.verification.unit_agreement import disagreement
+from symroof.verification.verdicts import GOOD, IN_NUMBERS, Finding, Remark, undecided
 
 UNITS = Check("proved", "units")
 TIMES = {"T_math", "T_comms"}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
-from symroof.derivation.per_chip import chips_of
+from symroof.derivation.mesh_sections import chips_of
 from symroof.derivation.premises import Setting, setting_of
 from symroof.derivation.quantity_definitions import ledger_of
 from symroof.errors import CheckError, ModelError
@@ -17,7 +17,7 @@ from symroof.model.quantities import DERIVED, SPOKEN, TABLE, TOKENS, Owner, mean
 from symroof.model.resources import LATENCY, MATH, VECTOR, every_time
 from symroof.proof.check import establish
 from symroof.proof.step import Reason, Step
-from symroof.reading.claim_sets import Exercise, giving_way
+from symroof.reading.claim_sets import Exercise, unit_names
 from symroof.reading.name_scope import Scope
 from symroof.verification.context import Context
 
@@ -59,7 +59,7 @@ def _of_operation(exercise: Exercise, setting: Setting) -> Context:
     return Context(
         Scope(
             (*dimensions, *exercise.symbols, *dict.fromkeys((*meanings, *SPOKEN, *unknown))),
-            give_way=giving_way(exercise),
+            give_way=unit_names(exercise),
             counts=tuple(name for name in dimensions if name not in meanings),
         ),
         meanings,
@@ -131,7 +131,7 @@ def _of_model(exercise: Exercise) -> Context:
     meanings = {name: formula for name, formula in meant.items() if name not in own}
     meanings = {**({"bandwidth": meanings["HBM"]} if "HBM" in meanings else {}), **meanings, **exercise.let}
     return Context(
-        Scope(tuple(dict.fromkeys((*exercise.symbols, *meanings, *spoken))), open=True, give_way=giving_way(exercise)),
+        Scope(tuple(dict.fromkeys((*exercise.symbols, *meanings, *spoken))), open=True, give_way=unit_names(exercise)),
         meanings,
         {name: unit for name, unit in _units(figures).items() if name not in own},
         tolerance=exercise.tolerance,

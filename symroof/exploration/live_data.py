@@ -109,7 +109,7 @@ def live(problem: Problem, chips: Sequence[Accelerator], solved: int = SOLVED) -
     """Everything that a page computes with, with the formulas for so many ``solved`` sizes; each quantity is proved.
 
     >>> from symroof.model.library import library_operation
-    >>> from symroof.reading.catalogue import chip
+    >>> from symroof.reading.chips import chip
     >>> found = live(Problem(library_operation("matmul")), [chip("tpu-v5e"), chip("h100"), chip("tpu-v2")])
     >>> found.names, found.figures, len(found.ways), [fitted.error[:14] for fitted in found.chips]
     (('B', 'D', 'F'), ('peak', 'bandwidth'), 1, ['', '', 'TPU v2 core ha'])

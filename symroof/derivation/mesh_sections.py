@@ -8,12 +8,12 @@ from functools import lru_cache
 from sympy import Expr, Mul
 
 from symroof.algebra.rational import cancel
-from symroof.derivation.steps import Draft
+from symroof.derivation.drafts import Draft
 from symroof.formula import Formula, Name, Sum, total
 from symroof.model import collectives
 from symroof.model.chip_costs import busy_links, carriers, chip_costs, message, resources_of
 from symroof.model.collectives import HANDED, TREE
-from symroof.model.costs import Counting
+from symroof.model.given_costs import Counting
 from symroof.model.kernels import costs_of, is_idle
 from symroof.model.pipeline_stages import BUBBLE, pipeline_of
 from symroof.model.placement import Placement, Reshard, placements
