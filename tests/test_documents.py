@@ -6,13 +6,13 @@ from fractions import Fraction
 from pathlib import Path
 
 import pytest
-from symroof.verification.judgement import Standard
 from texts import judged
 
 import symroof as sr
 from symroof.errors import SymroofError
 from symroof.reading.documents import read_text
 from symroof.verification.files import judge_file, judge_files, verdict_changes
+from symroof.verification.verdicts import Standard
 
 pytestmark = pytest.mark.part(8)
 

@@ -39,7 +39,7 @@ def test_a_chapter_of_programs():
     places |= {(s.line, s.column): "-" for s in report.skipped}
     assert [places[place] for place in sorted(places)] == VERDICTS
     mistakes = [f.diagnosis.kind for j in report.judgements for f in j.findings if f.diagnosis]
-    assert mistakes == ["part_missing", "multiply_add", "factor_of_size", "other_letter", "turns"]
+    assert mistakes == ["part_missing", "factor_two", "factor_of_size", "other_letter", "turns"]
 
 
 def test_a_comment_takes_a_program_in_toml_or_alone():

@@ -288,7 +288,7 @@ def diagnosed(finding: Finding, context: Context) -> Finding:
         return finding
     off = next((remark.facts["share"] for remark in finding.remarks if remark.kind == "deviation"), WILD)
     printed = bare(link.right) if abs(off) < WILD else None
-    if isinstance(printed, Number) and 2 * last_place(printed)[1] > abs(printed.value * off):
+    if isinstance(printed, Number) and last_place(printed)[1] * 3 / 2 > abs(printed.value * off):
         return finding  # its digits do not tell what it is off by
     at = finding.counterexample.values if finding.counterexample is not None and link.relation in ORDER else None
     inside = context.assuming(r for relations in finding.needs for r in relations).strict

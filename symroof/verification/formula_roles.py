@@ -253,13 +253,13 @@ def _in_the_limit(passage: Passage) -> Iterator[Reading]:
 def _of_its_problem(reading: Reading, passage: Passage) -> Reading:
     """A reading; not firm where its sentence speaks of another problem."""
     spoken, around = {name for link in reading.claim.links for name in names(link)}, passage.around
-    problem = reading.context.setting and reading.context.setting.problem
-    own = {tensor.dtype for tensor in problem.operation.tensors} if problem else set()
-    chip = reading.context.hardware
-    other = (bool(own) and bool(around.types - own)) or (chip is not None and bool(around.chips - {chip.name}))
-    other = other or (not (problem and problem.mesh) and has_cue("elsewhere", " ".join(around.sentence)))
-    elsewhere = other and any(name in reading.context.definitions for name in spoken)
-    return replace(reading, firm=reading.firm and not elsewhere)
+    setting, chip = reading.context.setting, reading.context.hardware
+    operation = None if setting is None else setting.problem.operation
+    types = around.types - {tensor.dtype for tensor in operation.tensors} if operation else None
+    other = bool(types) or (chip is not None and bool(around.chips - {chip.name}))
+    single = operation is not None and operation.alone and not operation.axes
+    other = other or (single and has_cue("elsewhere", " ".join(around.sentence)))
+    return replace(reading, firm=reading.firm and not (other and spoken & reading.context.definitions.keys()))
 
 
 def _runs(chain: Chain, skips: Sequence[Skip | None]) -> Iterator[Chain]:
