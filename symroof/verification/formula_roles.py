@@ -255,8 +255,8 @@ def _of_its_problem(reading: Reading, passage: Passage) -> Reading:
     spoken, around = {name for link in reading.claim.links for name in names(link)}, passage.around
     setting, chip = reading.context.setting, reading.context.hardware
     operation = None if setting is None else setting.problem.operation
-    types = around.types - {tensor.dtype for tensor in operation.tensors} if operation else None
-    other = bool(types) or (chip is not None and bool(around.chips - {chip.name}))
+    own = {tensor.dtype for tensor in operation.tensors} if operation else set()
+    other = (bool(own) and bool(around.types - own)) or (chip is not None and bool(around.chips - {chip.name}))
     single = operation is not None and operation.alone and not operation.axes
     other = other or (single and has_cue("elsewhere", " ".join(around.sentence)))
     return replace(reading, firm=reading.firm and not (other and spoken & reading.context.definitions.keys()))
