@@ -167,7 +167,8 @@ def claims(runs: int) -> None:
     from symroof.verification.judge import judge_stated
 
     print("claims, warm")
-    context = context_of(read_exercise({"operation": MATMUL, "hardware": "tpu-v5e", "assume": "B << D, F"}))
+    exercise = read_exercise({"operation": MATMUL, "hardware": "tpu-v5e", "assume": "B << D, F"})
+    context = context_of(exercise)
     sets = {
         "right claims": CLAIMS,
         "wrong claims, with their diagnosis": [
@@ -178,8 +179,8 @@ def claims(runs: int) -> None:
     for name, texts in sets.items():
         stated = [StatedClaim(text) for text in texts]
         for one in stated:
-            judge_stated(one, context)
-        seconds = median_of(runs, lambda found=stated: [judge_stated(one, context) for one in found])
+            judge_stated(one, context, exercise)
+        seconds = median_of(runs, lambda found=stated: [judge_stated(one, context, exercise) for one in found])
         row(
             name,
             seconds / len(stated),
