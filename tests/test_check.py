@@ -241,6 +241,13 @@ def test_a_role_is_that_of_the_name_on_the_left():
         check(replace(step("D", "=", "D"), role="x"), ledger)
 
 
+def test_a_name_that_is_defined_later_is_put_into_what_speaks_of_it():
+    ledger = Ledger(DIMS)
+    for name, value, expected in [("x", "2R", "2R"), ("N", "B", "2R"), ("R", "BD", "2BD")]:
+        ledger.define(name, f(value))
+        assert ledger.exact(figures=False).difference(f("x"), f(expected)).is_zero()
+
+
 def test_an_order_with_a_root_or_a_logarithm_is_no_polynomial():
     """What no polynomial is equal to would be compared by a name that stands for something else elsewhere."""
     assert Quotients().normal(compare("B", ">", "D")) is not None
@@ -257,13 +264,14 @@ def test_what_no_coefficients_tell_apart_from_zero_z3_does():
 
 @pytest.mark.parametrize("seed", range(20))
 def test_a_polynomial_whose_coefficients_change_sign_once_begins_to_hold_once(seed):
-    """Not where the band is elsewhere, the sign is turned round, or the signs change three times."""
+    """Not where the band is elsewhere, the sign is turned round, the signs change three times, or the other side is 0 once more."""
     a, b, c, d = (Random(seed).randint(1, 99) for _ in range(4))
     low = next(n for n in range(100) if a * (n + 1) ** 3 + b * (n + 1) ** 2 > c * (n + 1) + d)
     once, thrice = (f"{a}T^3 + {b}T^2", f"{c}T + {d}"), (f"{a}T^3 + {c}T", f"{b}T^2 + {d}")
-    cases = [(once, low, ">"), (once, low + 1, ">"), (once, low, "<"), (thrice, low, ">")]
-    for place, (sides, edge, sign) in enumerate(cases):
-        left, right = (read_expression(side, Scope(("T",))) for side in sides)
-        claim = Compare(Compare(left, ">", right), "<=>", Compare(Name("T"), sign, Number(Fraction(2 * edge + 1, 2))))
+    cubic = f"(T - {low})(T - {low + 5})^2 + {2 * low + 1}/2"
+    cases = [(once, low, "T", ">"), (once, low + 1, "T", ">"), (once, low, "T", "<"), (thrice, low, "T", ">")]
+    for place, (sides, edge, other, sign) in enumerate([*cases, (once, low, cubic, ">")]):
+        left, right, turns = (read_expression(side, Scope(("T",))) for side in (*sides, other))
+        claim = Compare(Compare(left, ">", right), "<=>", Compare(turns, sign, Number(Fraction(2 * edge + 1, 2))))
         band = Either((Compare(Name("T"), "<", number(edge)), Compare(Name("T"), ">", number(edge + 1))))
         assert (direct_proof(claim, Quotients(), (band,)) == "one sign change of the coefficients") is (place == 0)

@@ -22,11 +22,9 @@ import symroof.verification.selection as selection
 from symroof.reading.documents import read_text
 from symroof.reading.sentence_cues import Cue, step_between
 from symroof.verification import document_claims, sentence_context
-from symroof.verification.claim_context import Exercise, context_of
 from symroof.verification.document_claims import judge_document, judge_read
 
 DATA = Path(__file__).parent / "data"
-EMPTY = context_of(Exercise())
 
 pytestmark = pytest.mark.part(4)
 

@@ -35,9 +35,7 @@ def test_the_chapter_is_right_in_every_formula():
 
 @pytest.mark.thorough
 def test_every_seeded_mistake_is_found_and_nothing_else():
-    right, wrong = (
-        (EXAMPLES / name).read_text("utf-8").split("\n") for name in ("rooflines.md", "rooflines-mistakes.md")
-    )
+    right, wrong = ((EXAMPLES / f"rooflines{end}.md").read_text("utf-8").split("\n") for end in ("", "-mistakes"))
     changed = {i + 1 for i, (a, b) in enumerate(zip(right, wrong, strict=True)) if a != b and i}
     report = judge_file(EXAMPLES / "rooflines-mistakes.md")
     found = {j.line for j in report.judgements if not j.good}

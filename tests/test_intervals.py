@@ -38,9 +38,7 @@ class Printed:
         self.text = text
         amount, _, self.unit = text.partition(" ")
         mantissa, _, power = amount.rstrip("%").replace("*10^", "e").partition("e")
-        scale = SIZES.get(self.unit, Fraction(1, 100) if "%" in amount else Fraction(1)) * Fraction(10) ** int(
-            power or 0
-        )
+        scale = SIZES.get(self.unit, Fraction(1, 100 if "%" in amount else 1)) * Fraction(10) ** int(power or 0)
         plain, places = mantissa.replace(".", ""), len(mantissa.partition(".")[2])
         zeros = 0 if places else min(len(plain) - len(plain.rstrip("0")), max(0, len(plain) - 2))
         self.value, self.last = Fraction(mantissa) * scale, Fraction(10) ** (zeros - places) * scale
@@ -48,8 +46,7 @@ class Printed:
         exact = (self.unit in ("", "bytes") and amount.isdecimal()) or (mantissa == "1" and "%" not in amount)
         self.ends = (self.value, self.value) if exact else (self.value - self.last / 2, self.value + self.last * LESS)
 
-    def beside(self, data):
-        """The ends of what may stand behind it: of a number that stands in the side before, that number."""
+    def beside(self, data):  # a number of the side before stands for itself
         return (self.value, self.value) if self.value in data else self.ends
 
     def stands(self, square):
@@ -102,9 +99,8 @@ def product(numbers, below=()):
 
 
 def total(a, b):
-    counts = lone(a).counts and lone(b).counts
     ends = lambda data: [(a.beside(data)[at] + b.beside(data)[at]) ** 2 for at in (0, 1)]  # noqa: E731
-    return Side(f"{a.text} + {b.text}", (a.value + b.value) ** 2, [a, b], ends, counts)
+    return Side(f"{a.text} + {b.text}", (a.value + b.value) ** 2, [a, b], ends, lone(a).counts and lone(b).counts)
 
 
 def root(number):

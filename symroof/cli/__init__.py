@@ -85,7 +85,7 @@ def _report_bug(error: Exception, given: list[str]) -> int:
     return 3
 
 
-# What other programs call an option, and what calls a key of a problem otherwise.
+# What other programs call an option, and what calls a key of a problem otherwise; and how ELSEWHERE another command calls it.
 MEANT = {
     **dict.fromkeys(("out", "file"), "--output"),
     **dict.fromkeys(("json", "markdown", "latex"), "--format"),
